@@ -1,0 +1,321 @@
+package agent
+
+// Version is the version of Step and of the encodings in codec.go. It grows
+// when a log written before would replay to another state; the log then
+// carries a Migrated event from which newer code starts.
+const Version = 1
+
+// State is what the machine knows of one agent. It stays small: ids and
+// counters only, whatever the length of the history or the number of children.
+type State struct {
+	// Spec never changes after Created; it is stored once, beside the agent,
+	// and is not part of the encoded state.
+	Spec Spec `json:"-"`
+
+	Phase Phase `json:"-"` // encoded by codec.go
+
+	Turn     int   `json:"turn,omitempty"`     // model turns begun in the agent's life
+	Pos      int   `json:"pos,omitempty"`      // the next free position of the history
+	Epoch    int   `json:"epoch,omitempty"`    // grows when the history was compacted or the model changed
+	Model    int   `json:"model,omitempty"`    // index into Spec.Models
+	Context  int64 `json:"context,omitempty"`  // estimated tokens of the next request
+	LastAt   int64 `json:"last_at,omitempty"`  // time of the newest event, in Unix milliseconds
+	Active   int64 `json:"active,omitempty"`   // since when the agent is active, 0 while it stands still
+	Tasks    int   `json:"tasks,omitempty"`    // children started in the agent's life; the number of the last one
+	Items    int   `json:"items,omitempty"`    // inbox items opened in the agent's life
+	LastText Span  `json:"last_text,omitzero"` // where the newest answer in plain text stands
+
+	Queue  []string `json:"queue,omitempty"`  // user messages that wait for a turn, by arrival
+	Groups []Group  `json:"groups,omitempty"` // spawn groups with a child that has not ended, or results not delivered
+	Asked  []Asked  `json:"asked,omitempty"`  // questions the orchestrator's model has answered
+
+	Continued bool `json:"continued,omitempty"` // the last reply was cut by length and is being continued
+	Corrected bool `json:"corrected,omitempty"` // an invalid result has been sent back once
+	Rejected  bool `json:"rejected,omitempty"`  // a result has failed acceptance once
+
+	Cause string  `json:"cause,omitempty"` // the user message behind the present work
+	Run   Meter   `json:"run,omitzero"`    // counted against the limits
+	Life  Meter   `json:"life,omitzero"`   // counted for the record
+	Held  Amount  `json:"held,omitzero"`   // reserved for running children
+	Last  Outcome `json:"last,omitzero"`   // how the last run (or the agent) ended
+}
+
+// Spec is what an agent is born with.
+type Spec struct {
+	ID     string `json:"id"`   // the path of numbers in the tree: chat, chat.2, chat.2.1
+	Chat   string `json:"chat"` // equals the id of the orchestrator
+	Parent string `json:"parent,omitempty"`
+	User   string `json:"user,omitempty"`
+	Depth  int    `json:"depth,omitempty"`
+	Role   string `json:"role"`
+	Name   string `json:"name"` // coder, coder-2
+	Path   string `json:"path"` // main/coder/tester
+	Dir    string `json:"dir,omitempty"`
+	Cause  string `json:"cause,omitempty"`  // the user message that led to this agent
+	Prompt string `json:"prompt,omitempty"` // id of its system prompt
+
+	Models    []string `json:"models,omitempty"` // the model, and those to fall back to
+	Price     Price    `json:"price,omitzero"`
+	MaxOutput int64    `json:"max_output,omitempty"`
+
+	Limits    Limits   `json:"limits,omitzero"`
+	MaxDepth  int      `json:"max_depth,omitempty"`
+	Tools     []string `json:"tools,omitempty"`     // what it may use itself
+	Delegable []string `json:"delegable,omitempty"` // what its children may use
+	Delegates []string `json:"delegates,omitempty"` // the roles it may delegate to
+
+	Schema     bool   `json:"schema,omitempty"`     // its result must fit an output schema
+	Acceptance bool   `json:"acceptance,omitempty"` // a command must pass before its result counts
+	Continues  string `json:"continues,omitempty"`  // the finished agent whose history it takes over
+
+	Context       string `json:"context,omitempty"`        // how much of the parent's context it was given
+	ContextTokens int64  `json:"context_tokens,omitempty"` // and how many tokens that was
+
+	Confidence  int   `json:"confidence,omitempty"`   // percent from which the orchestrator may answer for the user
+	SameLimit   int   `json:"same_limit,omitempty"`   // how often it may answer the same question
+	AskTimeout  int64 `json:"ask_timeout,omitempty"`  // milliseconds a question waits for the user, 0 = until answered or stopped
+	CancelGrace int64 `json:"cancel_grace,omitempty"` // milliseconds descendants have to end before they are ended by force
+}
+
+// Orchestrator tells whether s is the chat's first agent.
+func (s Spec) Orchestrator() bool { return s.Depth == 0 }
+
+// Limits bound an agent's work; zero means no limit. An orchestrator's count
+// per user message, a sub-agent's for its life. Tokens and Cost contain what
+// its children use.
+type Limits struct {
+	Turns    int   `json:"turns,omitempty"`
+	Active   int64 `json:"active,omitempty"` // milliseconds of model, tool and retry time
+	Tokens   int64 `json:"tokens,omitempty"`
+	Cost     int64 `json:"cost,omitempty"` // millionths of a dollar
+	Children int   `json:"children,omitempty"`
+}
+
+// Price of a model in millionths of a dollar for a million tokens. It is only
+// used to hold money before a call; what a call really cost arrives with its
+// outcome.
+type Price struct {
+	Known  bool  `json:"known,omitempty"`
+	Input  int64 `json:"input,omitempty"`
+	Output int64 `json:"output,omitempty"`
+}
+
+// Amount is what budgets are made of.
+type Amount struct {
+	Tokens int64 `json:"tokens,omitempty"`
+	Cost   int64 `json:"cost,omitempty"`
+}
+
+// Add returns a + b.
+func (a Amount) Add(b Amount) Amount { return Amount{a.Tokens + b.Tokens, a.Cost + b.Cost} }
+
+// Sub returns a - b.
+func (a Amount) Sub(b Amount) Amount { return Amount{a.Tokens - b.Tokens, a.Cost - b.Cost} }
+
+// Meter counts work.
+type Meter struct {
+	Turns    int    `json:"turns,omitempty"`
+	Active   int64  `json:"active,omitempty"`
+	Own      Amount `json:"own,omitzero"`       // spent by the agent's own model calls
+	Children Amount `json:"children,omitzero"`  // spent by its children that have ended
+	Unpriced bool   `json:"unpriced,omitempty"` // some call had no known price: the cost is a lower bound
+	Last     bool   `json:"last,omitempty"`     // the last turn beyond the turn limit has been given
+}
+
+// Spent is everything counted so far.
+func (m Meter) Spent() Amount { return m.Own.Add(m.Children) }
+
+// Span is a range of history positions, both ends included; the zero Span is
+// empty (position 0 is never an answer).
+type Span struct {
+	From int `json:"from,omitempty"`
+	To   int `json:"to,omitempty"`
+}
+
+// Asked counts how often the same question was answered on the user's behalf.
+type Asked struct {
+	Question string `json:"question"` // hash of its text
+	Times    int    `json:"times"`
+}
+
+// Phase is what an agent is doing. The set is sealed.
+//
+//sumtype:decl
+type Phase interface{ isPhase() }
+
+// Idle: an orchestrator that has nothing to do, or any agent that has nothing
+// to do until a detached task reports.
+type Idle struct{}
+
+// Thinking: a model call is under way or waits for its place.
+type Thinking struct {
+	Try      int    `json:"try"`             // counts from 1 within the turn; part of the effect's id
+	Fails    int    `json:"fails,omitempty"` // tries that count as failed
+	Deadline int64  `json:"deadline,omitempty"`
+	Last     bool   `json:"last,omitempty"` // only submit_result is accepted in this turn
+	Shrunk   bool   `json:"shrunk,omitempty"`
+	Why      string `json:"why,omitempty"`   // why it waits for its place: rate_limit, queue
+	Until    int64  `json:"until,omitempty"` // until when, if that is known
+}
+
+// Backoff: the model call failed and will be tried again.
+type Backoff struct {
+	Try    int     `json:"try"` // the try that comes next
+	Fails  int     `json:"fails,omitempty"`
+	Until  int64   `json:"until"`
+	Why    Failure `json:"why"`
+	Last   bool    `json:"last,omitempty"`
+	Shrunk bool    `json:"shrunk,omitempty"`
+}
+
+// Compacting: the history did not fit the model and is being shortened.
+type Compacting struct {
+	Try   int  `json:"try"`
+	Fails int  `json:"fails,omitempty"`
+	Last  bool `json:"last,omitempty"`
+}
+
+// Acting: tool calls of the last reply are open.
+type Acting struct {
+	Pos   int    `json:"pos"` // of the reply; the result of call i stands at Pos+1+i
+	Calls []Call `json:"calls"`
+}
+
+// Accepting: a result was submitted and the acceptance command runs.
+type Accepting struct {
+	Outcome Outcome `json:"outcome"`
+}
+
+// Cancelling: the outcome is decided, and children have still to end.
+type Cancelling struct {
+	Outcome  Outcome `json:"outcome"`
+	Deadline int64   `json:"deadline"`
+	Kept     int     `json:"kept,omitempty"` // messages queued before the stop: they start nothing
+}
+
+// Completed: a sub-agent has done its task. Terminal.
+type Completed struct {
+	Outcome Outcome `json:"outcome"`
+}
+
+// Failed: a sub-agent has ended in any other way. Terminal.
+type Failed struct {
+	Outcome Outcome `json:"outcome"`
+}
+
+func (Idle) isPhase()       {}
+func (Thinking) isPhase()   {}
+func (Backoff) isPhase()    {}
+func (Compacting) isPhase() {}
+func (Acting) isPhase()     {}
+func (Accepting) isPhase()  {}
+func (Cancelling) isPhase() {}
+func (Completed) isPhase()  {}
+func (Failed) isPhase()     {}
+
+// Class sorts tool calls by how the machine treats them.
+type Class string
+
+// The classes of call.
+const (
+	ClassRead     Class = "read"     // runs with its neighbours, and again after a crash
+	ClassWrite    Class = "write"    // runs alone, at most once
+	ClassDelegate Class = "delegate" // starts children at once
+	ClassAsk      Class = "ask"      // a question to the user
+	ClassSubmit   Class = "submit"   // submit_result
+	ClassGiveUp   Class = "give_up"  // submit_error
+)
+
+// CallPhase is how far a tool call has come.
+type CallPhase string
+
+// The phases of a call.
+const (
+	CallQueued   CallPhase = "queued"   // its turn has not come
+	CallRunning  CallPhase = "running"  // handed to its tool, which has not begun to change anything
+	CallStarted  CallPhase = "started"  // a call that is no pure read has begun
+	CallApproval CallPhase = "approval" // waits for an approval
+	CallAsking   CallPhase = "asking"   // the orchestrator's model is asked first
+	CallAsked    CallPhase = "asked"    // waits for the user's answer
+	CallChildren CallPhase = "children" // held open by a spawn group
+	CallDone     CallPhase = "done"     // has its result
+)
+
+// Call is an open tool call.
+type Call struct {
+	ID       string    `json:"id"` // the provider's
+	Name     string    `json:"name"`
+	Class    Class     `json:"class"`
+	Phase    CallPhase `json:"phase"`
+	Item     string    `json:"item,omitempty"`     // the inbox item it waits for
+	Grant    string    `json:"grant,omitempty"`    // hash of the action shown for approval, then of the approved one
+	Deadline int64     `json:"deadline,omitempty"` // of the inbox item
+	Question string    `json:"question,omitempty"` // hash of what is asked
+}
+
+// Group is the children of one spawn: tasks First to First+Size-1.
+type Group struct {
+	First    int   `json:"first"`
+	Size     int   `json:"size"`
+	Call     int   `json:"call"`            // index of the call it holds open, -1 when detached
+	Wait     int   `json:"wait"`            // how many must end
+	Valid    bool  `json:"valid,omitempty"` // only valid ones count for Wait (first_valid)
+	Deadline int64 `json:"deadline,omitempty"`
+
+	Done   int  `json:"done,omitempty"`   // counted for the fan-in; pending is Size-Done
+	Good   int  `json:"good,omitempty"`   // of those, completed ones
+	Ended  Bits `json:"ended,omitempty"`  // which have really ended
+	Live   int  `json:"live"`             // how many have not
+	Closed bool `json:"closed,omitempty"` // the fan-in is satisfied
+	Ready  bool `json:"ready,omitempty"`  // detached, satisfied, not yet delivered to the model
+}
+
+// Pending is how many children the fan-in still counts on.
+func (g Group) Pending() int { return g.Size - g.Done }
+
+func (g Group) holds(task int) bool { return task >= g.First && task < g.First+g.Size }
+
+// Bits is a set of small numbers.
+type Bits []byte
+
+func newBits(n int) Bits { return make(Bits, (n+7)/8) }
+
+// Has tells whether i is in the set.
+func (b Bits) Has(i int) bool { return i/8 < len(b) && b[i/8]&(1<<(i%8)) != 0 }
+
+func (b Bits) set(i int) { b[i/8] |= 1 << (i % 8) }
+
+// clone makes a copy that shares nothing that Step changes with s.
+func (s State) clone() State {
+	if a, ok := s.Phase.(Acting); ok {
+		a.Calls = append([]Call(nil), a.Calls...)
+		s.Phase = a
+	}
+	s.Queue = append([]string(nil), s.Queue...)
+	s.Asked = append([]Asked(nil), s.Asked...)
+	groups := append([]Group(nil), s.Groups...)
+	for i := range groups {
+		groups[i].Ended = append(Bits(nil), groups[i].Ended...)
+	}
+	s.Groups = groups
+	return s
+}
+
+// Ended tells whether the agent is in a terminal phase.
+func (s State) Ended() bool {
+	switch s.Phase.(type) {
+	case Completed, Failed:
+		return true
+	case Idle, Thinking, Backoff, Compacting, Acting, Accepting, Cancelling:
+	}
+	return false
+}
+
+// LiveChildren counts the children that have not ended.
+func (s State) LiveChildren() int {
+	n := 0
+	for _, g := range s.Groups {
+		n += g.Live
+	}
+	return n
+}

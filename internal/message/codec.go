@@ -1,0 +1,159 @@
+package message
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// A part is stored as an object whose "type" names its kind. The encoding is
+// canonical: fields in declaration order, nothing that depends on a map.
+
+type taggedText struct {
+	Type string `json:"type"`
+	TextPart
+}
+
+type taggedThinking struct {
+	Type string `json:"type"`
+	ThinkingPart
+}
+
+type taggedImage struct {
+	Type string `json:"type"`
+	ImagePart
+}
+
+type taggedCall struct {
+	Type string `json:"type"`
+	ToolCall
+}
+
+type taggedResult struct {
+	Type string `json:"type"`
+	ToolResult
+	Parts json.RawMessage `json:"parts"`
+}
+
+// EncodeParts gives the stored form of parts.
+func EncodeParts(parts []Part) ([]byte, error) {
+	out := make([]json.RawMessage, len(parts))
+	for i, p := range parts {
+		b, err := encodePart(p)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = b
+	}
+	return json.Marshal(out)
+}
+
+func encodePart(p Part) ([]byte, error) {
+	switch p := p.(type) {
+	case TextPart:
+		return json.Marshal(taggedText{"text", p})
+	case ThinkingPart:
+		return json.Marshal(taggedThinking{"thinking", p})
+	case ImagePart:
+		return json.Marshal(taggedImage{"image", p})
+	case ToolCall:
+		if len(p.Input) == 0 {
+			p.Input = json.RawMessage("{}")
+		}
+		return json.Marshal(taggedCall{"tool_call", p})
+	case ToolResult:
+		inner, err := EncodeParts(p.Parts)
+		if err != nil {
+			return nil, fmt.Errorf("encoding the result of %s: %w", p.Name, err)
+		}
+		return json.Marshal(taggedResult{"tool_result", p, inner})
+	}
+	return nil, fmt.Errorf("encoding a part: unknown part %T", p)
+}
+
+// DecodeParts reads what EncodeParts wrote.
+func DecodeParts(b []byte) ([]Part, error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	var raw []json.RawMessage
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return nil, fmt.Errorf("decoding parts: %w", err)
+	}
+	parts := make([]Part, len(raw))
+	for i, r := range raw {
+		p, err := decodePart(r)
+		if err != nil {
+			return nil, err
+		}
+		parts[i] = p
+	}
+	return parts, nil
+}
+
+func decodePart(b []byte) (Part, error) {
+	var tag struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(b, &tag); err != nil {
+		return nil, fmt.Errorf("decoding a part: %w", err)
+	}
+	switch tag.Type {
+	case "text":
+		return decodeAs[TextPart](b)
+	case "thinking":
+		return decodeAs[ThinkingPart](b)
+	case "image":
+		return decodeAs[ImagePart](b)
+	case "tool_call":
+		return decodeAs[ToolCall](b)
+	case "tool_result":
+		var t taggedResult
+		if err := json.Unmarshal(b, &t); err != nil {
+			return nil, fmt.Errorf("decoding a tool result: %w", err)
+		}
+		inner, err := DecodeParts(t.Parts)
+		if err != nil {
+			return nil, err
+		}
+		t.ToolResult.Parts = inner
+		return t.ToolResult, nil
+	}
+	return nil, fmt.Errorf("decoding a part: unknown type %q", tag.Type)
+}
+
+func decodeAs[T Part](b []byte) (Part, error) {
+	var p T
+	if err := json.Unmarshal(b, &p); err != nil {
+		return nil, fmt.Errorf("decoding a part: %w", err)
+	}
+	return p, nil
+}
+
+type storedMessage struct {
+	Role  Role            `json:"role"`
+	Kind  Kind            `json:"kind"`
+	Parts json.RawMessage `json:"parts"`
+}
+
+// MarshalJSON writes the message with its parts.
+func (m Message) MarshalJSON() ([]byte, error) {
+	parts, err := EncodeParts(m.Parts)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(storedMessage{m.Role, m.Kind, parts})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (m *Message) UnmarshalJSON(b []byte) error {
+	var s storedMessage
+	if err := json.Unmarshal(b, &s); err != nil {
+		return fmt.Errorf("decoding a message: %w", err)
+	}
+	parts, err := DecodeParts(s.Parts)
+	if err != nil {
+		return err
+	}
+	*m = Message{Role: s.Role, Kind: s.Kind, Parts: parts}
+	return nil
+}
