@@ -75,7 +75,8 @@ type (
 		Spent   Amount
 		Priced  bool
 		Info    CallInfo
-		Reply   message.Message
+		Pos     int             // where the reply stands, -1 if it has no place
+		Reply   message.Message // what was said, if it has no place
 	}
 
 	// OpenItem puts an approval or a question into the inbox. A question that
@@ -136,6 +137,7 @@ type (
 
 	// Report tells the parent that this agent has ended.
 	Report struct {
+		Task     int // its number among the parent's tasks
 		Outcome  Outcome
 		Spent    Amount
 		Held     Amount
@@ -191,8 +193,12 @@ type (
 	}
 )
 
-// TaskRange is the tasks First to First+Size-1 of the agent.
-type TaskRange struct{ First, Size int }
+// TaskRange is the tasks First to First+Size-1 of the agent. Those among them
+// that have not ended are told to have ended for the reason Rest.
+type TaskRange struct {
+	First, Size int
+	Rest        Reason
+}
 
 func (AddMessage) isEffect()    {}
 func (Enqueue) isEffect()       {}

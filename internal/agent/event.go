@@ -275,10 +275,10 @@ type Planned struct {
 	Tokens int64  `json:"tokens,omitempty"` // its own maximum, 0 = none
 	Cost   int64  `json:"cost,omitempty"`
 	Priced bool   `json:"priced,omitempty"`
+	Size   int64  `json:"size,omitempty"` // token estimate of prompt, tools and task
 
 	Spec Spec            `json:"-"` // without what Step decides: id, depth, budget, capabilities
 	Task message.Message `json:"-"`
-	Size int64           `json:"-"` // token estimate of prompt, tools and task
 }
 
 // CallInfo is what is recorded of a model call beside its outcome.

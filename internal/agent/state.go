@@ -45,6 +45,7 @@ type Spec struct {
 	ID     string `json:"id"`   // the path of numbers in the tree: chat, chat.2, chat.2.1
 	Chat   string `json:"chat"` // equals the id of the orchestrator
 	Parent string `json:"parent,omitempty"`
+	Number int    `json:"number,omitempty"` // among the parent's tasks
 	User   string `json:"user,omitempty"`
 	Depth  int    `json:"depth,omitempty"`
 	Role   string `json:"role"`
@@ -262,12 +263,13 @@ type Group struct {
 	Valid    bool  `json:"valid,omitempty"` // only valid ones count for Wait (first_valid)
 	Deadline int64 `json:"deadline,omitempty"`
 
-	Done   int  `json:"done,omitempty"`   // counted for the fan-in; pending is Size-Done
-	Good   int  `json:"good,omitempty"`   // of those, completed ones
-	Ended  Bits `json:"ended,omitempty"`  // which have really ended
-	Live   int  `json:"live"`             // how many have not
-	Closed bool `json:"closed,omitempty"` // the fan-in is satisfied
-	Ready  bool `json:"ready,omitempty"`  // detached, satisfied, not yet delivered to the model
+	Done   int    `json:"done,omitempty"`   // counted for the fan-in; pending is Size-Done
+	Good   int    `json:"good,omitempty"`   // of those, completed ones
+	Ended  Bits   `json:"ended,omitempty"`  // which have really ended
+	Live   int    `json:"live"`             // how many have not
+	Closed bool   `json:"closed,omitempty"` // the fan-in is satisfied
+	Rest   Reason `json:"rest,omitempty"`   // why those that had not ended by then were ended
+	Ready  bool   `json:"ready,omitempty"`  // detached, satisfied, not yet delivered to the model
 }
 
 // Pending is how many children the fan-in still counts on.

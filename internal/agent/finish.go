@@ -1,0 +1,134 @@
+package agent
+
+// The end of an agent or of an orchestrator's run: limits, failures, cancels.
+
+// finish ends the work for a reason of its own: done, failed, at a limit.
+func (m *machine) finish(o Outcome, text string) { m.end(o, text, false) }
+
+// end decides the outcome. Open calls are answered and inbox items withdrawn
+// in the same step; what had finished is kept. The agent ends at once, or,
+// where children have to end first, when the last of them has. Children of an
+// orchestrator outlive a run that ended by itself: their results wake it.
+// stopped tells that someone asked for the end: messages queued before stay,
+// and start nothing.
+func (m *machine) end(o Outcome, text string, stopped bool) {
+	m.abandon(o.Reason)
+	m.emit(Conclude{Outcome: o, Text: text})
+	m.Last = o
+	kept := 0
+	if stopped {
+		kept = len(m.Queue)
+	}
+	if m.LiveChildren() == 0 || m.Spec.Orchestrator() && !stopped {
+		m.close(o, kept)
+		return
+	}
+	grace := m.Spec.CancelGrace
+	if grace == 0 {
+		grace = cancelGrace
+	}
+	m.Phase = Cancelling{Outcome: o, Deadline: m.at + grace, Kept: kept}
+	m.cancelChildren(o.Reason, false)
+}
+
+// close ends the agent, or the run of an orchestrator.
+func (m *machine) close(o Outcome, kept int) {
+	m.Last = o
+	if !m.Spec.Orchestrator() {
+		m.Groups = nil
+		m.Phase = Failed{Outcome: o}
+		if o.Success() {
+			m.Phase = Completed{Outcome: o}
+		}
+		m.emit(Report{
+			Task: m.Spec.Number, Outcome: o, Spent: m.Life.Spent(), Unpriced: m.Life.Unpriced,
+			Held: Amount{m.Spec.Limits.Tokens, m.Spec.Limits.Cost},
+		})
+		return
+	}
+	m.Phase = Idle{}
+	m.emit(Done{Outcome: o})
+	if len(m.Queue) > kept {
+		m.nextTurn()
+	}
+}
+
+// abandon ends what the agent itself has under way.
+func (m *machine) abandon(r Reason) {
+	if len(m.State.Outstanding()) > 0 {
+		m.emit(StopWork{})
+	}
+	a, ok := m.Phase.(Acting)
+	if !ok {
+		return
+	}
+	for i, c := range a.Calls {
+		if c.Phase == CallDone {
+			continue
+		}
+		if c.Item != "" {
+			m.emit(CloseItem{ID: c.Item, How: "withdrawn"})
+		}
+		m.answer(i, true, abandonText(r))
+	}
+	for k := range m.Groups {
+		m.Groups[k].Call = -1
+	}
+}
+
+func abandonText(r Reason) string {
+	switch r {
+	case ReasonTimeout:
+		return "Ended: the time limit was reached before this had a result."
+	case ReasonBudget:
+		return "Ended: the budget was spent before this had a result."
+	case ReasonMaxTurns:
+		return "Not executed: the turn limit is reached."
+	case ReasonCancelled, ReasonSuperseded, ReasonInterrupted, ReasonCompleted, ReasonPartial, ReasonFailed:
+	}
+	return "Cancelled before this had a result."
+}
+
+func (m *machine) cancel(ev Cancel) error {
+	switch p := m.Phase.(type) {
+	case Cancelling:
+		if !ev.Force {
+			return ErrStale
+		}
+		m.force(p)
+		return nil
+	case Idle:
+		if m.Spec.Orchestrator() && m.LiveChildren() == 0 {
+			return ErrStale
+		}
+	case Thinking, Backoff, Compacting, Acting, Accepting, Completed, Failed:
+	}
+	m.end(Outcome{Reason: ev.Reason, Result: m.textRef()}, "", true)
+	if p, ok := m.Phase.(Cancelling); ok && ev.Force {
+		m.force(p)
+	}
+	return nil
+}
+
+// force ends a cancel without waiting for the children any longer.
+func (m *machine) force(p Cancelling) {
+	m.cancelChildren(p.Outcome.Reason, true)
+	m.Groups, m.Held = nil, Amount{}
+	m.close(p.Outcome, p.Kept)
+}
+
+// cancelChildren asks all children that have not ended to end. A child that
+// ends because its parent does was cancelled, whatever ended the parent.
+func (m *machine) cancelChildren(r Reason, force bool) {
+	reason := ReasonCancelled
+	if r == ReasonSuperseded || r == ReasonInterrupted {
+		reason = r
+	}
+	for _, g := range m.Groups {
+		for t := range g.Size {
+			if !g.Ended.Has(t) {
+				m.emit(CancelChild{Task: g.First + t, Reason: reason, Force: force})
+			}
+		}
+	}
+}

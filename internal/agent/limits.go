@@ -1,0 +1,221 @@
+package agent
+
+// Limits, budgets and deadlines.
+
+const cancelGrace = 10_000 // milliseconds descendants have to end, where the spec does not say
+
+// countTime adds the time since the last event to the active time, if the
+// agent was active. What passed while the process was down does not count.
+func (m *machine) countTime(ev Event) {
+	if m.Active == 0 {
+		return
+	}
+	if _, ok := ev.(Recovered); ok {
+		return
+	}
+	m.Run.Active += m.at - m.Active
+	m.Life.Active += m.at - m.Active
+}
+
+// active tells whether time counts: it does for model, tool and retry, and
+// stands still while the agent waits for the user, an approval or children.
+func (m *machine) active() bool {
+	switch p := m.Phase.(type) {
+	case Thinking, Backoff, Compacting, Accepting:
+		return true
+	case Acting:
+		for _, c := range p.Calls {
+			if c.Phase == CallRunning || c.Phase == CallStarted {
+				return true
+			}
+		}
+		return false
+	case Idle, Cancelling, Completed, Failed:
+	}
+	return false
+}
+
+// exhausted tells which limit, if any, forbids another model call.
+func (m *machine) exhausted() Reason {
+	if m.Spec.Limits.Active > 0 && m.Run.Active >= m.Spec.Limits.Active {
+		return ReasonTimeout
+	}
+	if m.room() < min(minOutput, m.maxOutput()) {
+		return ReasonBudget
+	}
+	return ""
+}
+
+func (m *machine) maxOutput() int64 {
+	if m.Spec.MaxOutput > 0 {
+		return m.Spec.MaxOutput
+	}
+	return maxOutput
+}
+
+// room is how many tokens the next reply may have, so that the whole call,
+// input and output, fits what is left of the budget.
+func (m *machine) room() int64 {
+	left := m.remainder()
+	out := m.maxOutput()
+	if m.Spec.Limits.Tokens > 0 {
+		out = min(out, left.Tokens-m.Context)
+	}
+	if m.Spec.Limits.Cost > 0 {
+		money := left.Cost - cost(m.Context, m.Spec.Price.Input)
+		switch {
+		case money <= 0:
+			out = 0
+		case m.Spec.Price.Output > 0:
+			out = min(out, money*1_000_000/m.Spec.Price.Output)
+		}
+	}
+	return max(out, 0)
+}
+
+// remainder is what is neither spent nor reserved. It has a meaning only for
+// the amounts that have a limit.
+func (m *machine) remainder() Amount {
+	l := m.Spec.Limits
+	return Amount{l.Tokens, l.Cost}.Sub(m.Run.Spent()).Sub(m.Held)
+}
+
+func cost(tokens, price int64) int64 { return (tokens*price + 999_999) / 1_000_000 }
+
+// share is what each of n children may use at most: the remainder, less one
+// turn in which the parent reads their results, divided by n. An amount
+// without limit is 0.
+func (m *machine) share(n int) Amount {
+	l, left := m.Spec.Limits, m.remainder()
+	var s Amount
+	if l.Tokens > 0 {
+		s.Tokens = max(left.Tokens-m.Context-m.maxOutput(), 0) / int64(n)
+	}
+	if l.Cost > 0 {
+		turn := cost(m.Context, m.Spec.Price.Input) + cost(m.maxOutput(), m.Spec.Price.Output)
+		s.Cost = max(left.Cost-turn, 0) / int64(n)
+	}
+	return s
+}
+
+// grant is the budget of one child: its own maximum, but not more than its
+// share. ok is false if that leaves it no room for a single turn.
+func (m *machine) grant(p Planned, share Amount) (a Amount, ok bool) {
+	a = Amount{p.Tokens, p.Cost}
+	if m.Spec.Limits.Tokens > 0 {
+		a.Tokens = smaller(a.Tokens, share.Tokens)
+		if a.Tokens < p.Size+minOutput {
+			return a, false
+		}
+	}
+	if m.Spec.Limits.Cost > 0 {
+		a.Cost = smaller(a.Cost, share.Cost)
+		if a.Cost <= 0 {
+			return a, false
+		}
+	}
+	return a, true
+}
+
+// smaller is the smaller of a limit, 0 meaning none, and a bound.
+func smaller(limit, bound int64) int64 {
+	if limit == 0 {
+		return bound
+	}
+	return min(limit, bound)
+}
+
+// Deadline is when the agent must be woken by a Tick, 0 if never.
+func (s State) Deadline() int64 {
+	d := int64(0)
+	add := func(t int64) {
+		if t > 0 && (d == 0 || t < d) {
+			d = t
+		}
+	}
+	if s.Active > 0 && s.Spec.Limits.Active > 0 {
+		add(s.Active + max(s.Spec.Limits.Active-s.Run.Active, 1))
+	}
+	switch p := s.Phase.(type) {
+	case Thinking:
+		add(p.Deadline)
+	case Backoff:
+		add(p.Until)
+	case Acting:
+		for _, c := range p.Calls {
+			if c.Phase == CallApproval || c.Phase == CallAsked {
+				add(c.Deadline)
+			}
+		}
+	case Cancelling:
+		add(p.Deadline)
+		return d
+	case Completed, Failed:
+		return 0
+	case Idle, Compacting, Accepting:
+	}
+	for _, g := range s.Groups {
+		if !g.Closed {
+			add(g.Deadline)
+		}
+	}
+	return d
+}
+
+// tick does what is due.
+func (m *machine) tick() error {
+	d := m.State.Deadline()
+	if d == 0 || m.at < d {
+		return ErrStale
+	}
+	if l := m.Spec.Limits.Active; l > 0 && m.Active > 0 && m.Run.Active >= l {
+		m.finish(Outcome{Reason: ReasonTimeout, Result: m.textRef()}, "")
+		return nil
+	}
+	switch p := m.Phase.(type) {
+	case Thinking:
+		if m.at >= p.Deadline {
+			m.emit(StopWork{}, RecordModel{
+				Turn: m.Turn, Try: p.Try, Outcome: "failed", Kind: FailTimeout, Pos: -1,
+				Message: "no answer within the time limit", Info: CallInfo{Model: m.model(), EndedAt: m.at},
+			})
+			m.Phase = Idle{}
+			m.retry(p, FailTimeout, 0, "no answer within the time limit")
+		}
+	case Backoff:
+		if m.at >= p.Until {
+			m.think(Thinking{Try: p.Try, Fails: p.Fails, Last: p.Last, Shrunk: p.Shrunk})
+		}
+	case Acting:
+		m.expireItems(p)
+	case Cancelling:
+		m.force(p)
+		return nil
+	case Idle, Compacting, Accepting, Completed, Failed:
+	}
+	m.expireGroups()
+	return nil
+}
+
+func (m *machine) expireItems(p Acting) {
+	due := false
+	for i, c := range p.Calls {
+		if c.Deadline == 0 || m.at < c.Deadline {
+			continue
+		}
+		switch c.Phase {
+		case CallApproval:
+			due = true
+			m.emit(CloseItem{ID: c.Item, How: "expired"})
+			m.answer(i, true, "Denied: nobody answered the request for approval in time.")
+		case CallAsked:
+			due = true
+			m.emit(CloseItem{ID: c.Item, How: "expired"})
+			m.answer(i, true, "Nobody answered the question in time. Go on with your best judgement and say so in your result.")
+		case CallQueued, CallRunning, CallStarted, CallAsking, CallChildren, CallDone:
+		}
+	}
+	if due {
+		m.advance()
+	}
+}

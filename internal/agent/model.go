@@ -1,0 +1,302 @@
+package agent
+
+import (
+	"fmt"
+	"hash/fnv"
+
+	"github.com/cadre-dev/cadre/internal/message"
+)
+
+// Model calls: turns, replies, failures, retries.
+
+const (
+	maxFails     = 5              // failed tries of one turn before the next model, or the end
+	firstBackoff = 500            // milliseconds
+	maxBackoff   = 30_000         // milliseconds
+	modelTimeout = 10 * 60 * 1000 // milliseconds a model call may take at most
+	minOutput    = 256            // tokens; a call with less room is not worth making
+	maxOutput    = 8192           // tokens, where the spec does not say
+	noteTokens   = 64             // what a note or a short answer of ours counts in Context
+)
+
+// nextTurn takes in what has come and asks the model. The order of the input:
+// tool results (already placed, in call order), late results of children,
+// notes, user messages by arrival.
+func (m *machine) nextTurn(notes ...string) {
+	m.deliverReady()
+	for _, n := range notes {
+		m.note(n)
+	}
+	if len(m.Queue) > 0 && m.Spec.Orchestrator() {
+		m.Run = Meter{} // an orchestrator's limits count per user message
+	}
+	last := m.Spec.Limits.Turns > 0 && m.Run.Turns >= m.Spec.Limits.Turns
+	spent := last && m.Run.Last
+	if last && !spent {
+		m.note(lastTurnNote(m.Spec.Orchestrator()))
+		m.Run.Last = true
+	}
+	m.placeQueue()
+	if spent {
+		m.finish(Outcome{Reason: ReasonMaxTurns, Result: m.textRef()}, "")
+		return
+	}
+	m.Turn++
+	m.Run.Turns++
+	m.Life.Turns++
+	m.think(Thinking{Try: 1, Last: last})
+}
+
+// think makes a model call, if the limits leave room for it.
+func (m *machine) think(t Thinking) {
+	if reason := m.exhausted(); reason != "" {
+		m.finish(Outcome{Reason: reason, Result: m.textRef()}, "")
+		return
+	}
+	t.Deadline = m.at + modelTimeout
+	m.Phase = t
+	m.emit(CallModel{Turn: m.Turn, Try: t.Try, Model: m.model(), MaxOutput: m.room(), Last: t.Last})
+}
+
+func (m *machine) model() string {
+	if m.Model < len(m.Spec.Models) {
+		return m.Spec.Models[m.Model]
+	}
+	return ""
+}
+
+// thinking returns the call that an outcome belongs to, and ends it.
+func (m *machine) thinking(turn, try int) (Thinking, error) {
+	t, ok := m.Phase.(Thinking)
+	switch {
+	case ok && turn == m.Turn && try == t.Try:
+		m.Phase = Idle{}
+		return t, nil
+	case turn < 1 || turn > m.Turn || ok && turn == m.Turn && try > t.Try:
+		return t, impossible("outcome of model call %d.%d, which was never made", turn, try)
+	}
+	return t, ErrStale
+}
+
+func (m *machine) modelQueued(ev ModelQueued) error {
+	t, err := m.thinking(ev.Turn, ev.Try)
+	if err != nil {
+		return err
+	}
+	t.Why, t.Until = ev.Why, ev.Until
+	t.Deadline = max(m.at, ev.Until) + modelTimeout
+	m.Phase = t
+	return nil
+}
+
+func (m *machine) modelReplied(ev ModelReplied) error {
+	t, err := m.thinking(ev.Turn, ev.Try)
+	if err != nil {
+		return err
+	}
+	m.charge(ev.Spent, ev.Priced)
+	rec := RecordModel{
+		Turn: ev.Turn, Try: ev.Try, Outcome: "replied", Stop: ev.Stop,
+		Spent: ev.Spent, Priced: ev.Priced, Info: ev.Info, Pos: -1, Reply: ev.Body,
+	}
+	switch {
+	case ev.Stop == StopRefusal || ev.Stop == StopFilter:
+		m.emit(rec)
+		m.finish(Outcome{Reason: ReasonFailed, Kind: KindModel, Result: m.textRef()}, refusalText(ev.Stop))
+		return nil
+	case !ev.Text && len(ev.Calls) == 0:
+		rec.Outcome, rec.Kind = "failed", FailEmpty
+		m.emit(rec)
+		m.retry(t, FailEmpty, 0, "the model's answer was empty")
+		return nil
+	}
+	pos := m.Pos
+	rec.Pos, rec.Reply = pos, message.Message{}
+	m.emit(rec)
+	m.Pos += 1 + len(ev.Calls)
+	m.emit(AddMessage{Pos: pos, Body: ev.Body, Call: -1})
+	if ev.Tokens > 0 {
+		m.Context = ev.Tokens
+	}
+	if ev.Text {
+		if !m.Continued {
+			m.LastText.From = pos
+		}
+		m.LastText.To = pos
+	}
+	if len(ev.Calls) > 0 {
+		m.Continued = false
+		m.open(t, pos, ev.Calls)
+		return nil
+	}
+	m.said(t, ev.Stop)
+	return nil
+}
+
+// said handles a reply without tool calls.
+func (m *machine) said(t Thinking, stop Stop) {
+	result := m.textRef()
+	switch {
+	case t.Last:
+		m.finish(Outcome{Reason: ReasonMaxTurns, Result: result}, "")
+		return
+	case stop == StopLength && !m.Continued:
+		m.Continued = true
+		m.nextTurn("Your answer was cut off by the output limit. Continue exactly where it stopped.")
+		return
+	case stop == StopLength:
+		m.Continued = false
+		m.finish(Outcome{Reason: ReasonPartial, Result: result}, "")
+		return
+	}
+	m.Continued = false
+	switch {
+	case len(m.Queue) > 0 || m.hasReady():
+		m.nextTurn()
+	case m.LiveChildren() > 0:
+		m.Phase = Idle{} // detached tasks wake it
+	case m.Spec.Orchestrator():
+		m.finish(Outcome{Reason: ReasonCompleted, Result: result}, "")
+	case m.Spec.Schema && !m.Corrected:
+		m.Corrected = true
+		m.nextTurn("Your result must be submitted with submit_result, in the form that its schema asks for.")
+	case m.Spec.Schema:
+		m.finish(Outcome{Reason: ReasonPartial, Kind: KindInvalid, Result: result}, "")
+	default:
+		m.submit(Outcome{Reason: ReasonCompleted, Result: result})
+	}
+}
+
+func (m *machine) modelFailed(ev ModelFailed) error {
+	t, err := m.thinking(ev.Turn, ev.Try)
+	if err != nil {
+		return err
+	}
+	m.charge(ev.Spent, ev.Priced)
+	m.emit(RecordModel{
+		Turn: ev.Turn, Try: ev.Try, Outcome: "failed", Kind: ev.Kind, Message: ev.Message,
+		Spent: ev.Spent, Priced: ev.Priced, Info: ev.Info, Pos: -1,
+	})
+	m.retry(t, ev.Kind, ev.RetryAfter, ev.Message)
+	return nil
+}
+
+// retry decides what follows a failed call: the same again after a while, a
+// shorter history, the next model of the list, or the end.
+func (m *machine) retry(t Thinking, kind Failure, after int64, text string) {
+	switch kind {
+	case FailRateLimit:
+		// Waiting for a rate limit consumes no attempt; active time bounds it.
+		m.backoff(t, kind, after)
+		return
+	case FailOverloaded, FailNetwork, FailTimeout, FailServer, FailEmpty:
+		t.Fails++
+		if t.Fails < maxFails {
+			m.backoff(t, kind, after)
+			return
+		}
+	case FailOverflow:
+		if !t.Shrunk {
+			m.Phase = Compacting{Try: t.Try, Fails: t.Fails, Last: t.Last}
+			m.emit(Compact{Turn: m.Turn})
+			return
+		}
+	case FailAuth, FailPermission, FailNotFound, FailQuota, FailBadRequest, FailFilter:
+	}
+	if m.Model+1 < len(m.Spec.Models) && kind != FailOverflow && kind != FailBadRequest && kind != FailFilter {
+		m.Model++
+		m.Epoch++
+		m.think(Thinking{Try: t.Try + 1, Last: t.Last, Shrunk: t.Shrunk})
+		return
+	}
+	m.finish(Outcome{Reason: ReasonFailed, Kind: KindModel, Result: m.textRef()}, fmt.Sprintf("the model call failed (%s): %s", kind, text))
+}
+
+func (m *machine) backoff(t Thinking, kind Failure, after int64) {
+	wait := max(after, m.delay(t.Try))
+	m.Phase = Backoff{Try: t.Try + 1, Fails: t.Fails, Until: m.at + wait, Why: kind, Last: t.Last, Shrunk: t.Shrunk}
+}
+
+// delay grows exponentially with the try. Its jitter, up to a quarter, comes
+// from agent, turn and try, so that a thousand agents that failed together do
+// not come back together and the machine stays deterministic.
+func (m *machine) delay(try int) int64 {
+	d := int64(firstBackoff) << min(try-1, 10)
+	d = min(d, maxBackoff)
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s/%d/%d", m.Spec.ID, m.Turn, try)
+	return d + int64(h.Sum64()%uint64(d/4+1))
+}
+
+func (m *machine) compacted(ev Compacted) error {
+	c, ok := m.Phase.(Compacting)
+	if !ok || ev.Turn != m.Turn {
+		if ev.Turn > m.Turn {
+			return impossible("compacted for turn %d", ev.Turn)
+		}
+		return ErrStale
+	}
+	m.Phase = Idle{}
+	m.charge(ev.Spent, ev.Priced)
+	if !ev.OK {
+		m.finish(Outcome{Reason: ReasonFailed, Kind: KindModel, Result: m.textRef()}, "the conversation no longer fits the model: "+ev.Message)
+		return nil
+	}
+	m.Epoch++
+	m.Context = ev.Tokens
+	m.think(Thinking{Try: c.Try + 1, Fails: c.Fails, Last: c.Last, Shrunk: true})
+	return nil
+}
+
+func (m *machine) charged(ev Charged) error {
+	m.charge(ev.Spent, ev.Priced)
+	m.emit(RecordModel{Turn: m.Turn, Outcome: "side", Spent: ev.Spent, Priced: ev.Priced, Info: ev.Info, Pos: -1})
+	return nil
+}
+
+func (m *machine) charge(spent Amount, priced bool) {
+	for _, meter := range []*Meter{&m.Run, &m.Life} {
+		meter.Own = meter.Own.Add(spent)
+		if !priced && spent.Tokens > 0 {
+			meter.Unpriced = true
+		}
+	}
+}
+
+func (m *machine) textRef() Ref { return Ref{From: m.LastText.From, To: m.LastText.To} }
+
+// place puts a message at the next position of the history.
+func (m *machine) place(body message.Message) {
+	m.emit(AddMessage{Pos: m.Pos, Body: body, Call: -1})
+	m.Pos++
+}
+
+func (m *machine) note(text string) {
+	m.place(message.Of(message.User, message.KindNote, text))
+	m.Context += noteTokens
+}
+
+func (m *machine) placeQueue() {
+	for _, id := range m.Queue {
+		m.emit(Place{ID: id, Pos: m.Pos})
+		m.Pos++
+		if m.Spec.Orchestrator() {
+			m.Cause = id
+		}
+	}
+	m.Queue = nil
+}
+
+func lastTurnNote(orchestrator bool) string {
+	if orchestrator {
+		return "The turn limit is reached. This is your last turn: tools are no longer run. Say what was done, what was found and what is left."
+	}
+	return "The turn limit is reached. This is your last turn: only submit_result is accepted. Submit what you have."
+}
+
+func refusalText(s Stop) string {
+	if s == StopFilter {
+		return "the vendor's content filter cut the model's answer"
+	}
+	return "the model declined to answer"
+}

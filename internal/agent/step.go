@@ -1,0 +1,230 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The ways in which Step refuses an event. The state is then unchanged and no
+// effect follows; the engine keeps a record of the event and never delivers
+// it again.
+var (
+	// ErrStale: the event is about something that is already over. Harmless.
+	ErrStale = errors.New("already over")
+	// ErrImpossible: the event cannot have happened in this state. A bug.
+	ErrImpossible = errors.New("impossible in this state")
+	// ErrNotWaiting: the answered inbox item no longer waits.
+	ErrNotWaiting = errors.New("no longer waiting for an answer")
+	// ErrEnded: a message to an agent that has ended.
+	ErrEnded = errors.New("the agent has ended; continue it with a new task")
+	// ErrNoPrice: a money limit on a model whose price is not known.
+	ErrNoPrice = errors.New("a cost limit needs a model with a known price")
+)
+
+func impossible(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrImpossible)
+}
+
+// Step is the machine: the next state and the effects of one event. It does
+// not change s, and its result depends on s and ev alone.
+func Step(s State, ev Event) (State, []Effect, error) {
+	m := &machine{State: s.clone(), at: max(ev.when(), s.LastAt)}
+	m.countTime(ev)
+	if err := m.take(ev); err != nil {
+		return s, nil, err
+	}
+	m.dropGroups()
+	m.LastAt = m.at
+	m.Active = 0
+	if m.active() {
+		m.Active = m.at
+	}
+	return m.State, m.fx, nil
+}
+
+// machine is one step under way.
+type machine struct {
+	State
+	fx []Effect
+	at int64
+}
+
+func (m *machine) emit(e ...Effect) { m.fx = append(m.fx, e...) }
+
+func (m *machine) take(ev Event) error {
+	switch ev := ev.(type) {
+	case Created:
+		return m.created(ev)
+	case Migrated:
+		m.State = ev.State.clone()
+		m.Spec = ev.Spec
+		return nil
+	}
+	if m.Spec.ID == "" {
+		return impossible("%T before Created", ev)
+	}
+	if m.Ended() {
+		if _, ok := ev.(UserMessage); ok {
+			return ErrEnded
+		}
+		if _, ok := ev.(ApprovalAnswered); ok {
+			return ErrNotWaiting
+		}
+		if _, ok := ev.(QuestionAnswered); ok {
+			return ErrNotWaiting
+		}
+		return ErrStale
+	}
+	switch ev := ev.(type) {
+	case Created, Migrated:
+		return impossible("%T taken twice", ev)
+	case UserMessage:
+		return m.userMessage(ev)
+	case ModelQueued:
+		return m.modelQueued(ev)
+	case ModelReplied:
+		return m.modelReplied(ev)
+	case ModelFailed:
+		return m.modelFailed(ev)
+	case Compacted:
+		return m.compacted(ev)
+	case ToolStarted:
+		return m.toolStarted(ev)
+	case ToolFinished:
+		return m.toolFinished(ev)
+	case ApprovalNeeded:
+		return m.approvalNeeded(ev)
+	case ApprovalAnswered:
+		return m.approvalAnswered(ev)
+	case Consulted:
+		return m.consulted(ev)
+	case QuestionAnswered:
+		return m.questionAnswered(ev)
+	case ChildEnded:
+		return m.childEnded(ev)
+	case Charged:
+		return m.charged(ev)
+	case AcceptanceDone:
+		return m.acceptanceDone(ev)
+	case Cancel:
+		return m.cancel(ev)
+	case Tick:
+		return m.tick()
+	case Recovered:
+		return m.recovered()
+	}
+	return impossible("unknown event %T", ev)
+}
+
+func (m *machine) created(ev Created) error {
+	if m.Spec.ID != "" {
+		return impossible("created twice")
+	}
+	if ev.Spec.Limits.Cost > 0 && !ev.Spec.Price.Known {
+		return ErrNoPrice
+	}
+	m.Spec = ev.Spec
+	m.Cause = ev.Spec.Cause
+	m.Context = ev.Tokens
+	m.Phase = Idle{}
+	if m.Spec.Orchestrator() {
+		return nil
+	}
+	m.place(ev.Task)
+	m.nextTurn()
+	return nil
+}
+
+func (m *machine) userMessage(ev UserMessage) error {
+	for _, id := range m.Queue {
+		if id == ev.ID {
+			return ErrStale
+		}
+	}
+	m.emit(Enqueue{ID: ev.ID, Body: ev.Body})
+	m.Queue = append(m.Queue, ev.ID)
+	m.Context += ev.Tokens
+	switch m.Phase.(type) {
+	case Idle:
+		m.nextTurn()
+	case Acting:
+		m.answerQuestionByMessage()
+		m.advance()
+	case Thinking, Backoff, Compacting, Accepting, Cancelling, Completed, Failed:
+		// It waits; the turn that comes next takes it in.
+	}
+	return nil
+}
+
+// Outstanding lists the outside effects that must be under way in state s:
+// what an engine has started and whose outcome it has not yet delivered. It
+// is the outbox: nothing else needs to be stored to find them after a crash.
+func (s State) Outstanding() []Effect {
+	switch p := s.Phase.(type) {
+	case Thinking:
+		return []Effect{CallModel{Turn: s.Turn, Try: p.Try}}
+	case Compacting:
+		return []Effect{Compact{Turn: s.Turn}}
+	case Accepting:
+		return []Effect{RunAcceptance{}}
+	case Acting:
+		var fx []Effect
+		for i, c := range p.Calls {
+			switch c.Phase {
+			case CallRunning, CallStarted:
+				fx = append(fx, RunTool{Turn: s.Turn, Call: i, ID: c.ID, Name: c.Name, Class: c.Class, Grant: c.Grant})
+			case CallAsking:
+				fx = append(fx, Consult{Item: c.Item, Turn: s.Turn, Call: i})
+			case CallQueued, CallApproval, CallAsked, CallChildren, CallDone:
+			}
+		}
+		return fx
+	case Idle, Backoff, Cancelling, Completed, Failed:
+	}
+	return nil
+}
+
+// recovered goes on after a crash. Effects that only read are asked for
+// again; one that may have changed something is never repeated.
+func (m *machine) recovered() error {
+	switch p := m.Phase.(type) {
+	case Thinking:
+		m.emit(RecordModel{Turn: m.Turn, Try: p.Try, Outcome: "lost", Pos: -1, Info: CallInfo{Model: m.model(), EndedAt: m.at}})
+		m.Phase = Idle{}
+		m.think(Thinking{Try: p.Try + 1, Fails: p.Fails, Last: p.Last, Shrunk: p.Shrunk})
+	case Compacting:
+		m.emit(Compact{Turn: m.Turn})
+	case Accepting:
+		m.emit(RunAcceptance{})
+	case Acting:
+		return m.recoverCalls(p)
+	case Cancelling:
+		m.cancelChildren(p.Outcome.Reason, false)
+	case Idle, Backoff, Completed, Failed:
+		return ErrStale
+	}
+	return nil
+}
+
+func (m *machine) recoverCalls(p Acting) error {
+	found := false
+	for i, c := range p.Calls {
+		switch c.Phase {
+		case CallStarted:
+			found = true
+			m.answer(i, true, "Interrupted: the process ended while this ran. Its effects are unknown; look before you repeat it.")
+		case CallRunning:
+			found = true
+			m.emit(RunTool{Turn: m.Turn, Call: i, ID: c.ID, Name: c.Name, Class: c.Class, Grant: c.Grant})
+		case CallAsking:
+			found = true
+			m.emit(Consult{Item: c.Item, Turn: m.Turn, Call: i})
+		case CallQueued, CallApproval, CallAsked, CallChildren, CallDone:
+		}
+	}
+	if !found {
+		return ErrStale
+	}
+	m.advance()
+	return nil
+}
