@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/cadre-dev/cadre/internal/message"
 )
@@ -25,6 +26,7 @@ type Chat struct {
 	Role      string `json:"role"`
 	Model     string `json:"model"`
 	Dir       string `json:"dir"`
+	Status    string `json:"status,omitempty"`
 	Archived  bool   `json:"archived,omitempty"`
 	CreatedAt int64  `json:"createdAt"`
 	UpdatedAt int64  `json:"updatedAt"`
@@ -229,3 +231,17 @@ type Artifact struct {
 	Data      []byte `json:"-"`
 	CreatedAt int64  `json:"createdAt"`
 }
+
+// ToolCallID, ModelCallID and MessageID are the ids that documents of an agent
+// have; a user message has the id it was sent with.
+func ToolCallID(agent string, turn, call int) string {
+	return fmt.Sprintf("%s-c%d.%d", agent, turn, call)
+}
+
+// ModelCallID is the id of a model call.
+func ModelCallID(agent string, turn, try int) string {
+	return fmt.Sprintf("%s-t%d.%d", agent, turn, try)
+}
+
+// MessageID is the id of a message that no user sent.
+func MessageID(agent string, pos int) string { return fmt.Sprintf("%s-m%d", agent, pos) }

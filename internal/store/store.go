@@ -267,6 +267,7 @@ type InboxQuery struct {
 // Filter selects changes; empty fields select all. Collections holds patterns
 // such as "tasks" or "sub-agents/*/messages" (path.Match).
 type Filter struct {
+	User        string // who owns the chat
 	Chat        string
 	Agent       string
 	Collections []string
@@ -280,6 +281,7 @@ type Change struct {
 	Chat  string     `json:"chat"`
 	Agent string     `json:"agent,omitempty"`
 	Path  string     `json:"path,omitempty"`
+	User  string     `json:"-"` // who owns the chat
 	Docs  []Document `json:"docs,omitempty"`
 }
 
@@ -287,11 +289,13 @@ type Change struct {
 // named as in the HTTP API, relative to the chat: "messages", "tasks",
 // "sub-agents", "sub-agents/ID/messages", "sub-agents/ID/tool-calls",
 // "sub-agents/ID/model-calls", "inbox", "orch-chats". The orchestrator's own
-// messages are "messages", its calls "tool-calls" and "model-calls".
+// messages are "messages", its calls "tool-calls" and "model-calls"; it is
+// itself the only document of "orchestrator".
 type Document struct {
 	Collection string `json:"collection"`
 	ID         string `json:"id"`
-	Data       any    `json:"data"` // Chat, Agent, Task, Message, ToolCall, ModelCall or Item
+	Data       any    `json:"data"`              // Chat, Agent, Task, Message, ToolCall, ModelCall or Item
+	Deleted    bool   `json:"deleted,omitempty"` // the chat was deleted: Data is nil
 }
 
 // EncodeMessage makes a row of a message.

@@ -1,0 +1,347 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// snapshotEvery is after how many events the state of an agent that does not
+// rest is stored anew, which bounds the replay at loading.
+const snapshotEvery = 32
+
+// commit steps a batch of deliveries, writes everything in one transaction
+// and then acts. If nothing could be written, nothing has happened: the
+// deliveries go back, and the states in memory are as before.
+func (e *Engine) commit(batch []delivery) {
+	t := &tx{e: e, staged: map[string]*staged{}, ends: map[string]store.EndTask{}, prompts: map[string]bool{}}
+	for _, d := range batch {
+		t.deliver(d)
+	}
+	if e.crash("before-commit") {
+		return
+	}
+	if err := t.write(); err != nil {
+		e.notCommitted(batch, err)
+		return
+	}
+	if e.crash("after-commit") {
+		return
+	}
+	e.setPaused(nil)
+	t.act()
+}
+
+// notCommitted handles a batch that could not be written. Callers who wait
+// are told; what came from inside is kept and tried again.
+func (e *Engine) notCommitted(batch []delivery, err error) {
+	if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrCorrupt) {
+		e.commitSingly(batch, err)
+		return
+	}
+	e.setPaused(err)
+	var keep []delivery
+	for _, d := range batch {
+		switch {
+		case d.reply != nil:
+			d.reply <- err
+		default:
+			keep = append(keep, d)
+		}
+	}
+	if len(keep) == 0 {
+		return
+	}
+	// The cause may pass (disk full, locked): wait a little, then try again.
+	select {
+	case <-e.quit:
+	case <-time.After(retryCommit):
+	}
+	e.box.putBack(keep)
+}
+
+const retryCommit = 500 * time.Millisecond
+
+// commitSingly finds the one delivery that the store refuses (a duplicate,
+// say), so that it does not take the others with it.
+func (e *Engine) commitSingly(batch []delivery, err error) {
+	if len(batch) > 1 {
+		for _, d := range batch {
+			if e.crashed {
+				return
+			}
+			e.commit([]delivery{d})
+		}
+		return
+	}
+	d := batch[0]
+	if d.reply != nil {
+		d.reply <- err
+		return
+	}
+	e.cfg.Log.Error("an event could not be committed", "agent", d.agent, "event", agent.EventType(d.ev), "err", err)
+}
+
+func (e *Engine) setPaused(err error) {
+	e.mu.Lock()
+	was := e.paused
+	e.paused = err
+	e.mu.Unlock()
+	switch {
+	case err != nil && was == nil:
+		e.cfg.Log.Error("paused: nothing can be written; work goes on when the cause is gone", "err", err)
+	case err == nil && was != nil:
+		e.cfg.Log.Info("writing again")
+	}
+}
+
+// tx is a batch on its way into the store.
+type tx struct {
+	e       *Engine
+	staged  map[string]*staged
+	order   []*staged
+	entries []*store.Entry
+	ends    map[string]store.EndTask // outcomes of tasks decided in this batch
+	prompts map[string]bool          // written in this batch
+	acts    []act
+	replies []func()
+	todo    []delivery // between agents, delivered in this same batch
+}
+
+// staged is an agent as it will be once the batch is committed.
+type staged struct {
+	live
+	was   agent.Names
+	last  *store.Entry // the newest applied one
+	isNew bool
+}
+
+// act is something to be done after the commit.
+type act struct {
+	agent  string
+	effect agent.Effect
+}
+
+// deliver steps one event and everything that follows from it between agents.
+func (t *tx) deliver(d delivery) {
+	t.step(d)
+	for len(t.todo) > 0 {
+		next := t.todo[0]
+		t.todo = t.todo[1:]
+		t.step(next)
+	}
+}
+
+func (t *tx) step(d delivery) {
+	s, err := t.agent(d)
+	if err != nil {
+		t.reply(d, err)
+		return
+	}
+	if d.key != "" {
+		delete(s.running, d.key)
+		if s.history == nil {
+			s.history = d.history
+		}
+	}
+	next, effects, stepErr := agent.Step(s.state, d.ev)
+	if stepErr != nil {
+		t.refused(s, d, stepErr)
+		return
+	}
+	entry, err := t.entry(s, d, store.Applied)
+	if err != nil {
+		t.reply(d, err)
+		return
+	}
+	s.state = next
+	s.fresh++
+	s.last = entry
+	t.entries = append(t.entries, entry)
+	t.reply(d, nil)
+	p := projection{tx: t, s: s, d: d, entry: entry}
+	if s.isNew {
+		p.created(d)
+		s.isNew = false
+	}
+	for _, f := range effects {
+		if err := p.effect(f); err != nil {
+			t.e.cfg.Log.Error("a document could not be made", "agent", d.agent, "event", entry.Type, "err", err)
+		}
+	}
+}
+
+// refused keeps a record of an event that Step did not take. A tick that came
+// too early is no news, and an agent that could not be created has no log.
+func (t *tx) refused(s *staged, d delivery, err error) {
+	t.reply(d, err)
+	if _, tick := d.ev.(agent.Tick); tick || s.isNew {
+		if s.isNew {
+			delete(t.staged, d.agent)
+		} else {
+			t.e.timers.set(d.agent, s.state.Deadline())
+		}
+		return
+	}
+	verdict := store.Refused
+	if errors.Is(err, agent.ErrStale) {
+		verdict = store.Stale
+	}
+	if errors.Is(err, agent.ErrImpossible) {
+		t.e.cfg.Log.Error("an impossible event was refused", "agent", d.agent, "event", agent.EventType(d.ev), "err", err)
+	}
+	if entry, err := t.entry(s, d, verdict); err == nil {
+		t.entries = append(t.entries, entry)
+	}
+}
+
+func (t *tx) entry(s *staged, d delivery, v store.Verdict) (*store.Entry, error) {
+	body, err := agent.EncodeEvent(d.ev)
+	if err != nil {
+		return nil, err
+	}
+	chat := s.state.Spec.Chat
+	if c, ok := d.ev.(agent.Created); ok {
+		chat = c.Spec.Chat
+	}
+	return &store.Entry{
+		Chat: chat, Agent: d.agent, At: t.e.cfg.Now().UnixMilli(),
+		Type: agent.EventType(d.ev), Version: agent.Version, Body: body, Verdict: v,
+	}, nil
+}
+
+func (t *tx) reply(d delivery, err error) {
+	if d.reply != nil {
+		t.replies = append(t.replies, func() { d.reply <- err })
+	}
+}
+
+// agent returns the staged copy of an agent, loading it if need be.
+func (t *tx) agent(d delivery) (*staged, error) {
+	if s, ok := t.staged[d.agent]; ok {
+		return s, nil
+	}
+	var s *staged
+	if _, ok := d.ev.(agent.Created); ok {
+		s = &staged{isNew: true}
+	} else {
+		l, err := t.e.agent(d.agent)
+		if err != nil {
+			return nil, err
+		}
+		s = &staged{live: *l, was: l.state.Names()}
+	}
+	if s.running == nil {
+		s.running = map[string]context.CancelFunc{}
+	}
+	t.staged[d.agent] = s
+	t.order = append(t.order, s)
+	return s, nil
+}
+
+// write commits the batch, with one head and at most one snapshot an agent.
+func (t *tx) write() error {
+	for _, s := range t.order {
+		if s.last == nil {
+			continue
+		}
+		if err := s.close(); err != nil {
+			return err
+		}
+	}
+	if len(t.entries) == 0 {
+		return nil
+	}
+	return t.e.cfg.Store.Commit(t.e.base, &store.Batch{Entries: t.entries})
+}
+
+// close adds to the agent's last entry what is written once a batch.
+func (s *staged) close() error {
+	st := s.state
+	names := st.Names()
+	s.last.Docs = append(s.last.Docs, store.SetHead{ID: st.Spec.ID, Head: headOf(st, names, s.last.At)})
+	if !st.Spec.Orchestrator() && s.was.Task != names.Task {
+		s.last.Docs = append(s.last.Docs, store.SetTask{ID: st.Spec.ID, Status: names.Task, At: s.last.At})
+	}
+	_, idle := st.Phase.(agent.Idle)
+	if !st.Ended() && !idle && s.fresh < snapshotEvery {
+		return nil
+	}
+	snap, err := json.Marshal(st)
+	if err != nil {
+		return fmt.Errorf("encoding the state of %s: %w", st.Spec.ID, err)
+	}
+	s.last.Snapshot = snap
+	s.fresh = 0
+	return nil
+}
+
+func headOf(st agent.State, names agent.Names, at int64) store.Head {
+	_, cancelling := st.Phase.(agent.Cancelling)
+	return store.Head{
+		Status: string(st.Status()), SubAgent: names.SubAgent, Recorded: names.Status, Bailout: names.Bailout,
+		Turns: st.Life.Turns, ActiveMS: st.Life.Active,
+		Tokens: st.Life.Own.Tokens, Cost: st.Life.Own.Cost, Unpriced: st.Life.Unpriced,
+		ChildTokens: st.Life.Children.Tokens, ChildCost: st.Life.Children.Cost,
+		Children: st.Tasks, Live: st.LiveChildren(),
+		Busy: len(st.Outstanding()) > 0 || cancelling, WakeAt: st.Deadline(), UpdatedAt: at,
+	}
+}
+
+// act makes the batch visible in memory, answers callers, and starts what was
+// asked for.
+func (t *tx) act() {
+	e := t.e
+	maps.Copy(e.prompts, t.prompts)
+	for _, s := range t.order {
+		if s.last == nil {
+			continue
+		}
+		id := s.state.Spec.ID
+		e.timers.set(id, s.state.Deadline())
+		l := s.live
+		if !working(l.state) {
+			l.history, l.queued = nil, nil
+		}
+		e.live[id] = &l
+	}
+	if n := len(t.entries); n > 0 {
+		e.cfg.Feed.Notify(t.entries[n-1].Seq)
+	}
+	for _, r := range t.replies {
+		r()
+	}
+	for _, a := range t.acts {
+		if e.crash("effect") {
+			return
+		}
+		e.perform(e.live[a.agent], a.effect)
+	}
+	for _, s := range t.order {
+		if s.last != nil && s.state.Ended() {
+			delete(e.live, s.state.Spec.ID)
+		}
+	}
+}
+
+// working tells whether the agent will need its history soon.
+func working(s agent.State) bool {
+	switch s.Phase.(type) {
+	case agent.Thinking, agent.Backoff, agent.Compacting, agent.Accepting:
+		return true
+	case agent.Acting:
+		return len(s.Outstanding()) > 0
+	case agent.Idle, agent.Cancelling, agent.Completed, agent.Failed:
+	}
+	return false
+}
+
+// Tokens estimates what a message counts for a model: about four bytes each.
+func Tokens(m message.Message) int64 { return int64(m.Size()/4 + 4) }

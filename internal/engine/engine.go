@@ -1,0 +1,313 @@
+// Package engine runs agents in one process: it takes events in, lets
+// agent.Step decide, commits what Step returned and only then performs it.
+//
+// One goroutine steps and commits; it is the only one that touches the state
+// of an agent, so that nothing here needs a lock to keep a conversation
+// consistent. What has arrived while a commit was under way is committed
+// together with the next one. An agent that waits costs its state, a few
+// hundred bytes, and no goroutine.
+//
+// The engine decides nothing about conversations: if a rule seems to be
+// needed here, it belongs into Step.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// Config is what an engine is made of.
+type Config struct {
+	Store     store.Store
+	Performer Performer
+	Feed      Feed             // nil: nobody listens
+	Now       func() time.Time // nil: time.Now
+	NewID     func() string    // nil: random
+	Log       *slog.Logger     // nil: discard
+
+	// Crash lets tests end the engine at a named point as if the process had
+	// been killed there: it returns true to do so.
+	Crash func(point string) bool
+}
+
+// Feed is told what has been committed, and passes on what is being said.
+type Feed interface {
+	Notify(seq int64)
+	Publish(Delta)
+	Discard(call string)
+}
+
+// Delta is a piece of a reply on its way to the reader. It is never stored
+// and never replaces the committed message.
+type Delta struct {
+	Chat, Agent, Path string
+	Call              string // id of the model call: AGENT-tTURN.TRY
+	Turn, Try         int
+	Kind              string // text, thinking, tool_call
+	Part              int
+	Offset            int // bytes of that part before this piece
+	Name              string
+	Text              string
+}
+
+// The errors of an engine that callers tell apart; see also package agent's.
+var (
+	ErrClosed  = errors.New("the engine is shutting down")
+	ErrUnknown = errors.New("no such agent")
+)
+
+// Runtime is what an engine offers, whatever it runs on: the conformance and
+// crash suites in enginetest speak to this interface alone.
+type Runtime interface {
+	// CreateChat makes a chat with its orchestrator; it returns when that is
+	// durable.
+	CreateChat(ctx context.Context, c NewChat) (string, error)
+	// Deliver hands an event to an agent; it returns when the event is
+	// committed (nil) or refused (Step's error).
+	Deliver(ctx context.Context, agent string, ev agent.Event) error
+	// Send delivers a user message; the same id twice is one message.
+	Send(ctx context.Context, agent, id string, body message.Message) error
+	// Cancel asks an agent and everything below it to end.
+	Cancel(ctx context.Context, agent, by string) error
+	// Outcomes reports the ends of a chat's runs from now on.
+	Outcomes(chat string) (<-chan agent.Outcome, func())
+	// Recover goes on with what a dead process left unfinished.
+	Recover(ctx context.Context, chat string) error
+	// Close leaves nothing running.
+	Close()
+}
+
+var _ Runtime = (*Engine)(nil)
+
+// batchCap bounds how many events share a commit.
+const batchCap = 256
+
+// Engine implements Runtime in this process.
+type Engine struct {
+	cfg   Config
+	box   *mailbox
+	quit  chan struct{} // closed: the loop ends
+	ended chan struct{} // closed: the loop has ended
+	work  sync.WaitGroup
+	base  context.Context // of all outside effects
+	stop  context.CancelFunc
+
+	// Owned by the loop.
+	live    map[string]*live
+	names   map[string]map[string]int // chat → role → agents so far
+	prompts map[string]bool           // known to the store
+	timers  timers
+	crashed bool
+
+	mu      sync.Mutex // guards what follows, which callers read
+	waiters map[string][]chan agent.Outcome
+	paused  error
+	once    sync.Once
+}
+
+// New makes an engine and starts its loop. Nothing is performed before
+// Recover or the first event.
+func New(cfg Config) *Engine {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = randomID
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Feed == nil {
+		cfg.Feed = noFeed{}
+	}
+	base, stop := context.WithCancel(context.Background())
+	e := &Engine{
+		cfg: cfg, box: newMailbox(), quit: make(chan struct{}), ended: make(chan struct{}),
+		base: base, stop: stop,
+		live: map[string]*live{}, names: map[string]map[string]int{}, prompts: map[string]bool{},
+		waiters: map[string][]chan agent.Outcome{},
+	}
+	go e.loop()
+	return e
+}
+
+// live is an agent in memory. Only the loop touches it.
+type live struct {
+	state   agent.State
+	fresh   int               // applied events since the last snapshot
+	history []message.Message // nil: not loaded. Kept while the agent is at work
+	queued  map[string]message.Message
+	running map[string]context.CancelFunc // outside effects under way, by key
+}
+
+// NewChat describes a chat to be created.
+type NewChat struct {
+	User   store.User
+	Title  string
+	Spec   agent.Spec // of the orchestrator; the engine gives it its id
+	Prompt string     // its system prompt; Spec.Prompt is its id
+	Tokens int64      // estimate of prompt and tools
+}
+
+// CreateChat makes a chat with its orchestrator and returns its id once it is
+// durable.
+func (e *Engine) CreateChat(ctx context.Context, c NewChat) (string, error) {
+	id := e.cfg.NewID()
+	c.Spec.ID, c.Spec.Chat, c.Spec.Parent, c.Spec.Depth = id, id, "", 0
+	c.Spec.User = c.User.ID
+	ev := agent.Created{At: e.now(), Spec: c.Spec, Tokens: c.Tokens}
+	if err := e.deliver(ctx, delivery{agent: id, ev: ev, chat: &c}); err != nil {
+		return "", fmt.Errorf("creating the chat: %w", err)
+	}
+	return id, nil
+}
+
+// Deliver hands an event to an agent and returns once it is committed, or
+// refused. A stale or refused event returns Step's error.
+func (e *Engine) Deliver(ctx context.Context, id string, ev agent.Event) error {
+	return e.deliver(ctx, delivery{agent: id, ev: ev})
+}
+
+// Send delivers a user message made of text under the given id; the same id
+// twice is one message.
+func (e *Engine) Send(ctx context.Context, to, id string, body message.Message) error {
+	if _, err := e.cfg.Store.UserMessage(ctx, id); err == nil {
+		return nil
+	}
+	return e.Deliver(ctx, to, agent.UserMessage{At: e.now(), ID: id, Tokens: Tokens(body), Body: body})
+}
+
+// Cancel asks an agent and everything below it to end.
+func (e *Engine) Cancel(ctx context.Context, id, by string) error {
+	err := e.Deliver(ctx, id, agent.Cancel{At: e.now(), Reason: agent.ReasonCancelled, By: by})
+	if errors.Is(err, agent.ErrStale) {
+		return nil // it had ended already
+	}
+	return err
+}
+
+func (e *Engine) deliver(ctx context.Context, d delivery) error {
+	d.reply = make(chan error, 1)
+	if !e.box.put(d) {
+		return ErrClosed
+	}
+	select {
+	case err := <-d.reply:
+		return err
+	case <-e.ended:
+		select {
+		case err := <-d.reply:
+			return err
+		default:
+			return ErrClosed
+		}
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the commit: %w", ctx.Err())
+	}
+}
+
+// Outcomes reports each end of a run of the chat's orchestrator from now on,
+// until the returned function is called.
+func (e *Engine) Outcomes(chat string) (<-chan agent.Outcome, func()) {
+	c := make(chan agent.Outcome, 16)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waiters[chat] = append(e.waiters[chat], c)
+	return c, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		for i, w := range e.waiters[chat] {
+			if w == c {
+				e.waiters[chat] = append(e.waiters[chat][:i:i], e.waiters[chat][i+1:]...)
+				break
+			}
+		}
+		if len(e.waiters[chat]) == 0 {
+			delete(e.waiters, chat)
+		}
+	}
+}
+
+func (e *Engine) announce(chat string, o agent.Outcome) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, w := range e.waiters[chat] {
+		select {
+		case w <- o:
+		default: // it has 16 outcomes to read already
+		}
+	}
+}
+
+// Paused returns why the engine cannot commit at present, nil if it can.
+func (e *Engine) Paused() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.paused
+}
+
+// Close stops taking events, lets the commit under way finish, ends outside
+// effects without waiting for their outcomes to count, and returns when
+// nothing is left running. What was unfinished is for Recover to go on with.
+func (e *Engine) Close() {
+	e.once.Do(func() {
+		e.box.close()
+		close(e.quit)
+		<-e.ended
+		e.stop()
+		e.work.Wait()
+	})
+}
+
+func (e *Engine) now() agent.At { return agent.At(e.cfg.Now().UnixMilli()) }
+
+// loop is the one goroutine that steps and commits.
+func (e *Engine) loop() {
+	defer close(e.ended)
+	defer e.stop()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		timer.Reset(e.timers.wait(e.cfg.Now()))
+		select {
+		case <-e.quit:
+			return
+		case <-e.box.signal:
+		case <-timer.C:
+		}
+		batch := e.box.take(batchCap)
+		for _, id := range e.timers.due(e.cfg.Now().UnixMilli()) {
+			batch = append(batch, delivery{agent: id, ev: agent.Tick{At: e.now()}})
+		}
+		if len(batch) == 0 {
+			continue
+		}
+		e.commit(batch)
+		if e.crashed {
+			e.box.close()
+			return
+		}
+	}
+}
+
+// crash tells whether a test wants the engine to die here.
+func (e *Engine) crash(point string) bool {
+	if e.cfg.Crash != nil && e.cfg.Crash(point) {
+		e.crashed = true
+	}
+	return e.crashed
+}
+
+type noFeed struct{}
+
+func (noFeed) Notify(int64)   {}
+func (noFeed) Publish(Delta)  {}
+func (noFeed) Discard(string) {}

@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// Performer carries out what agents ask of the outside world. Its methods run
+// on goroutines of their own, return soon after ctx ends and may panic: that
+// fails the call, not the process. The events they return are outcomes of the
+// effects they were given.
+type Performer interface {
+	// CallModel makes a model call: a ModelReplied or a ModelFailed.
+	CallModel(ctx context.Context, job Job, call agent.CallModel, onDelta func(kind string, part int, name, text string)) agent.Event
+
+	// RunTool runs a tool: a ToolFinished or an ApprovalNeeded. A tool that is
+	// no pure read calls start first, and begins only if that returns true:
+	// then it is on record that its effects may have happened.
+	RunTool(ctx context.Context, job Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event
+
+	// Compact shortens the history: a Compacted.
+	Compact(ctx context.Context, job Job, c agent.Compact) agent.Event
+
+	// Consult asks the orchestrator's model: a Consulted.
+	Consult(ctx context.Context, job Job, c agent.Consult) agent.Event
+
+	// Accept runs the acceptance command: an AcceptanceDone.
+	Accept(ctx context.Context, job Job) agent.Event
+
+	// Prompt returns the text of a system prompt that a planned child refers
+	// to by its id.
+	Prompt(id string) (string, bool)
+
+	// Results renders the results of tasks for the parent's model.
+	Results(tasks []store.Task) string
+}
+
+// Job is the agent that an effect is performed for.
+type Job struct {
+	Spec    agent.Spec
+	Turn    int
+	System  string            // its system prompt
+	History []message.Message // only for CallModel and Compact
+	Now     func() agent.At
+}
+
+// perform starts an outside effect. It runs on the loop.
+func (e *Engine) perform(l *live, f agent.Effect) {
+	spec := l.state.Spec
+	switch f := f.(type) {
+	case agent.StopWork:
+		for key, cancel := range l.running {
+			cancel()
+			delete(l.running, key)
+		}
+	case agent.Done:
+		e.announce(spec.Chat, f.Outcome)
+	case agent.CallModel:
+		e.start(l, fmt.Sprintf("model %d.%d", f.Turn, f.Try), func(ctx context.Context, job Job) (agent.Event, []message.Message) {
+			return e.callModel(ctx, job, f)
+		}, func(text string) agent.Event {
+			return agent.ModelFailed{At: e.now(), Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: text}
+		})
+	case agent.RunTool:
+		e.start(l, fmt.Sprintf("tool %d.%d", f.Turn, f.Call), func(ctx context.Context, job Job) (agent.Event, []message.Message) {
+			return e.runTool(ctx, job, f), nil
+		}, func(text string) agent.Event {
+			return agent.ToolFinished{
+				At: e.now(), Turn: f.Turn, Call: f.Call, IsError: true,
+				Parts: []message.Part{message.TextPart{Text: text}},
+			}
+		})
+	case agent.Compact:
+		e.start(l, "compact", func(ctx context.Context, job Job) (agent.Event, []message.Message) {
+			return e.cfg.Performer.Compact(ctx, job, f), nil
+		}, func(text string) agent.Event {
+			return agent.Compacted{At: e.now(), Turn: f.Turn, Message: text}
+		})
+	case agent.Consult:
+		e.start(l, "consult "+f.Item, func(ctx context.Context, job Job) (agent.Event, []message.Message) {
+			return e.cfg.Performer.Consult(ctx, job, f), nil
+		}, func(string) agent.Event {
+			return agent.Consulted{At: e.now(), Item: f.Item}
+		})
+	case agent.RunAcceptance:
+		e.start(l, "acceptance", func(ctx context.Context, job Job) (agent.Event, []message.Message) {
+			return e.cfg.Performer.Accept(ctx, job), nil
+		}, func(text string) agent.Event {
+			return agent.AcceptanceDone{At: e.now(), Output: text}
+		})
+	case agent.AddMessage, agent.Enqueue, agent.Place, agent.AddResults, agent.SetCall, agent.OpenCall,
+		agent.RecordModel, agent.OpenItem, agent.ShowItem, agent.CloseItem, agent.Conclude,
+		agent.StartChild, agent.CancelChild, agent.Report:
+		panic(fmt.Sprintf("engine: %T belongs into the commit", f))
+	}
+}
+
+// start runs do on a goroutine of its own and delivers the event it returns;
+// failed makes the event for a panic.
+func (e *Engine) start(l *live, key string, do func(context.Context, Job) (agent.Event, []message.Message), failed func(string) agent.Event) {
+	ctx, cancel := context.WithCancel(e.base)
+	l.running[key] = cancel
+	job := Job{Spec: l.state.Spec, Turn: l.state.Turn, History: l.history, Now: e.now}
+	id := job.Spec.ID
+	e.work.Go(func() {
+		defer cancel()
+		d := delivery{agent: id, key: key}
+		defer func() {
+			if r := recover(); r != nil {
+				e.cfg.Log.Error("a panic was caught", "agent", id, "path", job.Spec.Path, "effect", key, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+				d.ev = failed("internal error: it crashed; the log has the details")
+			}
+			// After a shutdown began, an outcome may be that of the shutdown
+			// itself: recovery will find out.
+			if d.ev != nil && e.base.Err() == nil {
+				e.box.put(d)
+			}
+		}()
+		d.ev, d.history = do(ctx, job)
+	})
+}
+
+// callModel completes the job by what may have to be read, and makes the call.
+func (e *Engine) callModel(ctx context.Context, job Job, f agent.CallModel) (agent.Event, []message.Message) {
+	var loaded []message.Message
+	if job.History == nil {
+		h, err := e.history(ctx, job.Spec.ID)
+		if err != nil {
+			return agent.ModelFailed{At: e.now(), Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: err.Error()}, nil
+		}
+		job.History, loaded = h, h
+	}
+	var err error
+	if job.System, err = e.prompt(ctx, job.Spec.Prompt); err != nil {
+		return agent.ModelFailed{At: e.now(), Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: err.Error()}, nil
+	}
+	offsets := map[int]int{}
+	call := store.ModelCallID(job.Spec.ID, f.Turn, f.Try)
+	ev := e.cfg.Performer.CallModel(ctx, job, f, func(kind string, part int, name, text string) {
+		e.cfg.Feed.Publish(Delta{
+			Chat: job.Spec.Chat, Agent: job.Spec.ID, Path: job.Spec.Path, Call: call, Turn: f.Turn, Try: f.Try,
+			Kind: kind, Part: part, Offset: offsets[part], Name: name, Text: text,
+		})
+		offsets[part] += len(text)
+	})
+	return ev, loaded
+}
+
+func (e *Engine) prompt(ctx context.Context, id string) (string, error) {
+	if text, ok := e.cfg.Performer.Prompt(id); ok || id == "" {
+		return text, nil
+	}
+	text, err := e.cfg.Store.Prompt(ctx, id)
+	if err != nil {
+		return "", fmt.Errorf("reading the system prompt: %w", err)
+	}
+	return text, nil
+}
+
+func (e *Engine) history(ctx context.Context, id string) ([]message.Message, error) {
+	rows, err := e.cfg.Store.History(ctx, id, 0)
+	if err != nil {
+		return nil, fmt.Errorf("reading the history of %s: %w", id, err)
+	}
+	out := make([]message.Message, len(rows))
+	for i, r := range rows {
+		if r.Pos != i {
+			return nil, fmt.Errorf("reading the history of %s: position %d is missing", id, i)
+		}
+		if out[i], err = r.Decode(); err != nil {
+			return nil, fmt.Errorf("reading the history of %s: %w", id, err)
+		}
+	}
+	return out, nil
+}
+
+// runTool reads the call's input and runs the tool.
+func (e *Engine) runTool(ctx context.Context, job Job, f agent.RunTool) agent.Event {
+	input, err := e.toolInput(ctx, job, f)
+	if err != nil {
+		return agent.ToolFinished{
+			At: e.now(), Turn: f.Turn, Call: f.Call, IsError: true,
+			Parts: []message.Part{message.TextPart{Text: err.Error()}},
+		}
+	}
+	start := func() bool {
+		return e.Deliver(ctx, job.Spec.ID, agent.ToolStarted{At: e.now(), Turn: f.Turn, Call: f.Call}) == nil
+	}
+	return e.cfg.Performer.RunTool(ctx, job, f, input, start)
+}
+
+// toolInput is the input of a call, from the reply if that is in memory.
+func (e *Engine) toolInput(ctx context.Context, job Job, f agent.RunTool) (json.RawMessage, error) {
+	for i := len(job.History) - 1; i >= 0; i-- {
+		if job.History[i].Role != message.Assistant {
+			continue
+		}
+		if calls := job.History[i].Calls(); f.Call < len(calls) && calls[f.Call].ID == f.ID {
+			return calls[f.Call].Input, nil
+		}
+		break
+	}
+	row, err := e.cfg.Store.ToolCall(ctx, job.Spec.ID, f.Turn, f.Call)
+	if err != nil {
+		return nil, fmt.Errorf("reading the input of %s: %w", f.Name, err)
+	}
+	return row.Args, nil
+}

@@ -1,0 +1,458 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// projection turns the effects of one step into documents of its entry, into
+// deliveries to other agents of the same batch, and into acts for later.
+type projection struct {
+	tx    *tx
+	s     *staged
+	d     delivery
+	entry *store.Entry
+}
+
+func (p *projection) doc(d ...store.Doc) { p.entry.Docs = append(p.entry.Docs, d...) }
+
+func (p *projection) spec() agent.Spec { return p.s.state.Spec }
+
+// created writes the rows that a new agent begins with.
+func (p *projection) created(d delivery) {
+	spec := p.spec()
+	at := p.entry.At
+	p.s.history = []message.Message{}
+	if c := d.chat; c != nil {
+		p.doc(store.PutUser{User: c.User}, store.NewChat{Chat: store.Chat{
+			ID: spec.ID, UserID: c.User.ID, Title: c.Title, Role: spec.Role, Model: first(spec.Models), Dir: spec.Dir,
+			CreatedAt: at, UpdatedAt: at,
+		}})
+		p.prompt(spec.Prompt, c.Prompt)
+	} else {
+		text, _ := p.tx.e.cfg.Performer.Prompt(spec.Prompt)
+		p.prompt(spec.Prompt, text)
+	}
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		raw = nil
+	}
+	row := store.Agent{
+		ID: spec.ID, ChatID: spec.Chat, UserID: spec.User, Parent: spec.Parent,
+		Role: spec.Role, Name: spec.Name, Path: spec.Path, Depth: spec.Depth, Model: first(spec.Models),
+		Prompt: spec.Prompt, Dir: spec.Dir, Cause: spec.Cause,
+		ContextMode: spec.Context, ContextTokens: spec.ContextTokens,
+		MaxTurns: spec.Limits.Turns, MaxDuration: spec.Limits.Active, MaxTokens: spec.Limits.Tokens, MaxCost: spec.Limits.Cost,
+		Continues: spec.Continues, CreatedAt: at, Spec: raw,
+	}
+	if d.start == nil {
+		p.doc(store.NewAgent{Agent: row})
+		return
+	}
+	row.TaskID = spec.ID
+	parent := p.tx.staged[spec.Parent]
+	p.s.was.Task = "running"
+	p.doc(store.NewAgent{Agent: row}, store.NewTask{Task: store.Task{
+		ID: spec.ID, ChatID: spec.Chat, UserID: spec.User, Agent: spec.Parent, Number: spec.Number,
+		Type: "agent", Name: "agent:" + spec.Role, Instruction: d.start.Body.Text(), SubAgentID: spec.ID,
+		Turn: parent.state.Turn, Call: d.start.Call, Status: "running", Cause: spec.Cause, CreatedAt: at, UpdatedAt: at,
+	}})
+}
+
+func (p *projection) prompt(id, text string) {
+	if id == "" || p.tx.e.prompts[id] || p.tx.prompts[id] {
+		return
+	}
+	p.tx.prompts[id] = true
+	p.doc(store.PutPrompt{ID: id, Text: text})
+}
+
+func first(s []string) string {
+	if len(s) == 0 {
+		return ""
+	}
+	return s[0]
+}
+
+// effect performs one effect as far as it belongs into the commit.
+func (p *projection) effect(f agent.Effect) error {
+	spec := p.spec()
+	at := p.entry.At
+	switch f := f.(type) {
+	case agent.AddMessage:
+		return p.add(f.Pos, f.Call, f.Body)
+	case agent.Enqueue:
+		return p.enqueue(f)
+	case agent.Place:
+		return p.place(f)
+	case agent.AddResults:
+		return p.addResults(f)
+	case agent.OpenCall:
+		p.openCall(f)
+	case agent.SetCall:
+		p.setCall(f)
+	case agent.RecordModel:
+		p.recordModel(f)
+	case agent.OpenItem:
+		p.openItem(f)
+	case agent.ShowItem:
+		p.doc(store.SetItem{ID: f.ID, Status: "open", Deadline: f.Deadline, At: at})
+	case agent.CloseItem:
+		p.doc(store.SetItem{ID: f.ID, Status: "closed", How: f.How, By: f.By, Scope: f.Scope, Answer: f.Answer, At: at})
+	case agent.Conclude:
+		return p.conclude(f)
+	case agent.StartChild:
+		p.startChild(f)
+	case agent.CancelChild:
+		p.tx.todo = append(p.tx.todo, delivery{
+			agent: fmt.Sprintf("%s.%d", spec.ID, f.Task),
+			ev:    agent.Cancel{At: agent.At(at), Reason: f.Reason, Force: f.Force, By: spec.ID},
+		})
+	case agent.Report:
+		p.report(f)
+	case agent.CallModel, agent.Compact, agent.RunTool, agent.Consult, agent.RunAcceptance, agent.StopWork, agent.Done:
+		p.tx.acts = append(p.tx.acts, act{spec.ID, f})
+	}
+	return nil
+}
+
+func (p *projection) add(pos, call int, m message.Message) error {
+	row, err := store.EncodeMessage(p.spec().ID, pos, m)
+	if err != nil {
+		return fmt.Errorf("placing message %d: %w", pos, err)
+	}
+	row.CreatedAt, row.Turn = p.entry.At, p.s.state.Turn
+	if call >= 0 {
+		row.Call = store.ToolCallID(row.Agent, row.Turn, call)
+	}
+	p.doc(store.NewMessage{Message: row})
+	p.remember(pos, m)
+	return nil
+}
+
+// remember keeps a placed message in the agent's cached history. Results of
+// parallel calls come in any order, each at its own position.
+func (p *projection) remember(pos int, m message.Message) {
+	if p.s.history == nil {
+		return
+	}
+	for len(p.s.history) <= pos {
+		p.s.history = append(p.s.history, message.Message{})
+	}
+	p.s.history[pos] = m
+}
+
+func (p *projection) enqueue(f agent.Enqueue) error {
+	row, err := store.EncodeMessage(p.spec().ID, -1, f.Body)
+	if err != nil {
+		return fmt.Errorf("storing user message %s: %w", f.ID, err)
+	}
+	row.ID, row.CreatedAt = f.ID, p.entry.At
+	p.doc(store.NewMessage{Message: row})
+	if p.s.queued == nil {
+		p.s.queued = map[string]message.Message{}
+	}
+	p.s.queued[f.ID] = f.Body
+	return nil
+}
+
+func (p *projection) place(f agent.Place) error {
+	p.doc(store.PlaceMessage{Agent: p.spec().ID, ID: f.ID, Pos: f.Pos})
+	body, ok := p.s.queued[f.ID]
+	if !ok {
+		row, err := p.tx.e.cfg.Store.UserMessage(p.tx.e.base, f.ID)
+		if err != nil {
+			return fmt.Errorf("reading queued message %s: %w", f.ID, err)
+		}
+		if body, err = row.Decode(); err != nil {
+			return fmt.Errorf("reading queued message %s: %w", f.ID, err)
+		}
+	}
+	delete(p.s.queued, f.ID)
+	p.remember(f.Pos, body)
+	return nil
+}
+
+// addResults renders the results of children from their tasks. What ended in
+// this same batch is not in the store yet.
+func (p *projection) addResults(f agent.AddResults) error {
+	var tasks []store.Task
+	for _, g := range f.Groups {
+		rows, err := p.tx.e.cfg.Store.Results(p.tx.e.base, p.spec().ID, g.First, g.Size)
+		if err != nil {
+			return fmt.Errorf("reading the results of tasks %d to %d: %w", g.First, g.First+g.Size-1, err)
+		}
+		for i := range rows {
+			if end, ok := p.tx.ends[rows[i].ID]; ok {
+				rows[i].Result, rows[i].Error, rows[i].ErrorKind, rows[i].Reason = end.Result, end.Error, end.ErrorKind, end.Reason
+			}
+			if rows[i].Reason == "" {
+				rows[i].Reason = string(g.Rest)
+			}
+		}
+		tasks = append(tasks, rows...)
+	}
+	text := p.tx.e.cfg.Performer.Results(tasks)
+	parts := []message.Part{message.TextPart{Text: text}}
+	m := message.Message{Role: message.User, Kind: message.KindResults, Parts: parts}
+	if f.Call >= 0 {
+		m = message.Message{Role: message.Tool, Kind: message.KindResult, Parts: []message.Part{
+			message.ToolResult{CallID: f.CallID, Name: f.Name, Parts: parts},
+		}}
+	}
+	return p.add(f.Pos, f.Call, m)
+}
+
+func (p *projection) openCall(f agent.OpenCall) {
+	call := store.ToolCall{
+		Agent: p.spec().ID, Turn: f.Turn, Call: f.Call, CallID: f.ID, Name: f.Name, Class: string(f.Class),
+		Phase: string(agent.CallQueued), Status: "pending", CreatedAt: p.entry.At, Args: json.RawMessage("{}"),
+	}
+	if ev, ok := p.d.ev.(agent.ModelReplied); ok {
+		if calls := ev.Body.Calls(); f.Call < len(calls) && len(calls[f.Call].Input) > 0 {
+			call.Args = calls[f.Call].Input
+		}
+	}
+	if a, ok := p.s.state.Phase.(agent.Acting); ok {
+		call.Pos = a.Pos + 1 + f.Call
+	} else {
+		call.Pos = p.replyPos() + 1 + f.Call
+	}
+	p.doc(store.NewToolCall{ToolCall: call})
+}
+
+// replyPos is where the reply of this step was placed.
+func (p *projection) replyPos() int {
+	for _, d := range p.entry.Docs {
+		if m, ok := d.(store.NewMessage); ok && m.Role == string(message.Assistant) {
+			return m.Pos
+		}
+	}
+	return 0
+}
+
+func (p *projection) setCall(f agent.SetCall) {
+	at := p.entry.At
+	set := store.SetToolCall{Agent: p.spec().ID, Turn: f.Turn, Call: f.Call, Phase: string(f.Phase), Status: "pending"}
+	switch f.Phase {
+	case agent.CallRunning, agent.CallStarted, agent.CallChildren, agent.CallAsked, agent.CallAsking:
+		set.StartedAt = at
+	case agent.CallDone:
+		set.EndedAt = at
+		set.Status = "success"
+		if f.IsError {
+			set.Status = "failed"
+		}
+	case agent.CallQueued, agent.CallApproval:
+	}
+	for i, d := range p.entry.Docs {
+		// Opened in this very step: one row instead of two.
+		if n, ok := d.(store.NewToolCall); ok && n.Turn == f.Turn && n.Call == f.Call {
+			n.Phase, n.Status = set.Phase, set.Status
+			n.StartedAt = max(n.StartedAt, set.StartedAt)
+			n.EndedAt = max(n.EndedAt, set.EndedAt)
+			p.entry.Docs[i] = n
+			return
+		}
+	}
+	p.doc(set)
+}
+
+func (p *projection) recordModel(f agent.RecordModel) {
+	call := store.ModelCall{
+		Agent: p.spec().ID, Turn: f.Turn, Try: f.Try, Model: f.Info.Model, RequestType: p.requestType(),
+		From: f.Pos - 1, Reply: f.Pos, Response: f.Reply.Text(), Status: f.Outcome, Stop: string(f.Stop),
+		ErrorKind: string(f.Kind), Error: f.Message, RequestID: f.Info.RequestID,
+		Usage: f.Info.Usage, Cost: f.Spent.Cost, Priced: f.Priced,
+		StartedAt: f.Info.StartedAt, FirstAt: f.Info.FirstAt, EndedAt: f.Info.EndedAt,
+	}
+	if f.Pos < 0 {
+		call.From = p.s.state.Pos - 1
+	}
+	p.doc(store.NewModelCall{ModelCall: call})
+	if f.Outcome == "lost" || f.Outcome == "failed" {
+		p.tx.e.cfg.Feed.Discard(store.ModelCallID(call.Agent, f.Turn, f.Try))
+	}
+}
+
+// requestType sorts the request by what it answers.
+func (p *projection) requestType() string {
+	switch {
+	case p.s.state.Turn > 1 && len(p.s.history) > 0 && p.s.history[len(p.s.history)-1].Role == message.Tool:
+		return "tool_call"
+	case p.s.state.Turn > 1:
+		return "continuation"
+	case p.spec().Depth > 0:
+		return "delegation"
+	}
+	return "prompt"
+}
+
+func (p *projection) openItem(f agent.OpenItem) {
+	spec := p.spec()
+	item := store.Item{
+		ID: f.ID, ChatID: spec.Chat, UserID: spec.User, Agent: spec.ID, Path: spec.Path, Role: spec.Role,
+		Turn: f.Turn, Call: f.Call, Kind: f.Kind, Action: f.Action, Reason: f.Reason, Grant: f.Grant,
+		Deadline: f.Deadline, Status: "open", CreatedAt: p.entry.At,
+	}
+	if f.Hidden {
+		item.Status = "hidden"
+	}
+	if f.Kind == "approval" {
+		item.Default = "deny"
+	} else {
+		item.Default = "go on without an answer"
+		for _, d := range p.entry.Docs {
+			if n, ok := d.(store.NewToolCall); ok && n.Call == f.Call {
+				item.Action = string(n.Args)
+			}
+		}
+	}
+	p.doc(store.NewItem{Item: item})
+}
+
+// conclude records the decided outcome in the agent's task.
+func (p *projection) conclude(f agent.Conclude) error {
+	if p.spec().Orchestrator() {
+		return nil
+	}
+	result, err := p.resultText(f.Outcome.Result)
+	if err != nil {
+		return fmt.Errorf("recording the outcome: %w", err)
+	}
+	end := store.EndTask{ID: p.spec().ID, Result: result, Error: f.Text, ErrorKind: string(f.Outcome.Kind), Reason: string(f.Outcome.Reason), At: p.entry.At}
+	if f.Outcome.Kind == agent.KindSubAgent && end.Error == "" {
+		end.Result, end.Error = "", result // submit_error: what was submitted is the error
+	}
+	if end.Error == "" && !f.Outcome.Success() {
+		end.Error = endText(f.Outcome.Reason)
+	}
+	if !f.Outcome.Success() && end.ErrorKind == "" {
+		end.ErrorKind = string(f.Outcome.Reason)
+	}
+	p.tx.ends[end.ID] = end
+	p.doc(end)
+	return nil
+}
+
+func endText(r agent.Reason) string {
+	switch r {
+	case agent.ReasonCompleted:
+		return ""
+	case agent.ReasonPartial:
+		return "the result is incomplete"
+	case agent.ReasonFailed:
+		return "failed"
+	case agent.ReasonCancelled:
+		return "cancelled"
+	case agent.ReasonTimeout:
+		return "the time limit was reached"
+	case agent.ReasonMaxTurns:
+		return "the turn limit was reached"
+	case agent.ReasonBudget:
+		return "the budget was spent"
+	case agent.ReasonSuperseded:
+		return "a sibling's result made it unnecessary"
+	case agent.ReasonInterrupted:
+		return "interrupted"
+	}
+	return string(r)
+}
+
+// resultText reads what a Ref points at.
+func (p *projection) resultText(r agent.Ref) (string, error) {
+	if r.None() {
+		return "", nil
+	}
+	var texts []string
+	for pos := r.From; pos <= r.To; pos++ {
+		m, err := p.message(pos)
+		if err != nil {
+			return "", err
+		}
+		if m.Role != message.Assistant {
+			continue
+		}
+		if r.Call > 0 {
+			calls := m.Calls()
+			if r.Call > len(calls) {
+				return "", fmt.Errorf("the reply at %d has %d calls, not %d", pos, len(calls), r.Call)
+			}
+			return submitted(calls[r.Call-1].Input), nil
+		}
+		texts = append(texts, m.Text())
+	}
+	return strings.Join(texts, ""), nil
+}
+
+func (p *projection) message(pos int) (message.Message, error) {
+	if pos < len(p.s.history) {
+		return p.s.history[pos], nil
+	}
+	rows, err := p.tx.e.cfg.Store.History(p.tx.e.base, p.spec().ID, pos)
+	if err != nil {
+		return message.Message{}, fmt.Errorf("reading message %d: %w", pos, err)
+	}
+	if len(rows) == 0 || rows[0].Pos != pos {
+		return message.Message{}, fmt.Errorf("reading message %d: it is not there", pos)
+	}
+	return rows[0].Decode()
+}
+
+// submitted takes the result or the error out of the input of submit_result
+// or submit_error; input of another shape is kept whole.
+func submitted(input json.RawMessage) string {
+	var in map[string]json.RawMessage
+	if json.Unmarshal(input, &in) == nil && len(in) == 1 {
+		for _, key := range []string{"result", "error"} {
+			var s string
+			if json.Unmarshal(in[key], &s) == nil {
+				return s
+			}
+		}
+	}
+	return string(input)
+}
+
+func (p *projection) startChild(f agent.StartChild) {
+	spec := f.Spec
+	spec.Name = p.tx.e.name(spec.Chat, spec.Role)
+	spec.Path = p.spec().Path + "/" + spec.Name
+	if spec.Dir == "" {
+		spec.Dir = p.spec().Dir
+	}
+	p.tx.todo = append(p.tx.todo, delivery{
+		agent: spec.ID, start: &f,
+		ev: agent.Created{At: agent.At(p.entry.At), Spec: spec, Tokens: f.Tokens, Task: f.Body},
+	})
+}
+
+// report delivers the end of a child to its parent, in the same commit.
+func (p *projection) report(f agent.Report) {
+	spec := p.spec()
+	end := p.tx.ends[spec.ID]
+	p.doc(store.EndAgent{ID: spec.ID, Summary: summary(end.Result), Error: end.Error, EndedAt: p.entry.At})
+	p.tx.todo = append(p.tx.todo, delivery{agent: spec.Parent, ev: agent.ChildEnded{
+		At: agent.At(p.entry.At), Task: f.Task, Reason: f.Outcome.Reason,
+		Spent: f.Spent, Held: f.Held, Unpriced: f.Unpriced, Tokens: int64(len(end.Result)+len(end.Error))/4 + 16,
+	}})
+}
+
+// summary is the first lines of a result, for lists.
+func summary(result string) string {
+	const most = 280
+	s := strings.TrimSpace(result)
+	if i := strings.Index(s, "\n\n"); i > 0 {
+		s = s[:i]
+	}
+	r := []rune(s)
+	if len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,224 @@
+package orchestrate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/role"
+	"github.com/cadre-dev/cadre/internal/tool"
+)
+
+// Models finds the provider of a model by its name, as in provider/model.
+type Models interface {
+	// Find returns the provider, the name it knows the model by, and the
+	// price. The error says what to do.
+	Find(name string) (llm.Provider, string, agent.Price, error)
+}
+
+// Performer implements engine.Performer with roles, tools and models.
+type Performer struct {
+	roles  *role.Registry
+	tools  *tool.Registry
+	models Models
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	prompts map[string]string // by id
+	specs   map[string][]llm.Tool
+}
+
+var _ engine.Performer = (*Performer)(nil)
+
+// New makes a Performer.
+func New(roles *role.Registry, tools *tool.Registry, models Models, log *slog.Logger) *Performer {
+	return &Performer{roles: roles, tools: tools, models: models, log: log, prompts: map[string]string{}, specs: map[string][]llm.Tool{}}
+}
+
+// Root is what a chat is opened with.
+type Root struct {
+	Role   string
+	Model  string
+	Dir    string
+	Limits agent.Limits // those not 0 override the role's
+}
+
+// NewChat prepares the orchestrator of a chat.
+func (p *Performer) NewChat(root Root) (engine.NewChat, error) {
+	r, ok := p.roles.Get(root.Role)
+	if !ok {
+		var names []string
+		for _, x := range p.roles.All() {
+			names = append(names, x.Name)
+		}
+		return engine.NewChat{}, fmt.Errorf("there is no role %q; there are %s", root.Role, strings.Join(names, ", "))
+	}
+	price, err := p.price(root.Model)
+	if err != nil {
+		return engine.NewChat{}, err
+	}
+	spec := p.spec(r, 0, role.DefaultDepth)
+	spec.Name, spec.Path, spec.Dir, spec.Models, spec.Price = r.Name, r.Name, root.Dir, []string{root.Model}, price
+	if l := root.Limits.Turns; l > 0 {
+		spec.Limits.Turns = l
+	}
+	if l := root.Limits.Active; l > 0 {
+		spec.Limits.Active = l
+	}
+	spec.Limits.Tokens, spec.Limits.Cost = root.Limits.Tokens, root.Limits.Cost
+	prompt := promptText(r, p.roles, "", spec)
+	spec.Prompt = p.keep(prompt)
+	return engine.NewChat{Spec: spec, Prompt: prompt, Tokens: int64(len(prompt))/4 + p.toolTokens(spec.Tools)}, nil
+}
+
+func (p *Performer) price(model string) (agent.Price, error) {
+	_, _, price, err := p.models.Find(model)
+	return price, err
+}
+
+// specsOf describes tools to a model, in the fixed order of their names.
+func (p *Performer) specsOf(names []string) []llm.Tool {
+	key := strings.Join(names, ",")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s, ok := p.specs[key]; ok {
+		return s
+	}
+	var out []llm.Tool
+	for _, name := range names {
+		if t, ok := p.tools.Get(name); ok {
+			out = append(out, llm.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
+		}
+	}
+	p.specs[key] = out
+	return out
+}
+
+func (p *Performer) toolTokens(names []string) int64 {
+	n := 0
+	for _, t := range p.specsOf(names) {
+		n += len(t.Name) + len(t.Description) + len(t.Schema)
+	}
+	return int64(n / 4)
+}
+
+// CallModel implements engine.Performer.
+func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.CallModel, onDelta func(kind string, part int, name, text string)) agent.Event {
+	info := agent.CallInfo{Model: call.Model, StartedAt: int64(job.Now())}
+	failed := func(err error) agent.Event {
+		ev := agent.ModelFailed{At: job.Now(), Turn: call.Turn, Try: call.Try, Kind: agent.Failure(llm.KindOf(err)), Message: err.Error(), Priced: true}
+		var e *llm.Error
+		if errors.As(err, &e) {
+			ev.RetryAfter = e.RetryAfter.Milliseconds()
+			info.RequestID = e.RequestID
+		}
+		info.EndedAt = int64(ev.At)
+		ev.Info = info
+		return ev
+	}
+	provider, model, price, err := p.models.Find(call.Model)
+	if err != nil {
+		return failed(&llm.Error{Kind: llm.ErrNotFound, Message: err.Error()})
+	}
+	reply, err := provider.Call(ctx, p.request(job, call, model), func(d llm.Delta) {
+		if info.FirstAt == 0 {
+			info.FirstAt = int64(job.Now())
+		}
+		onDelta(string(d.Kind), d.Part, d.Name, d.Text)
+	})
+	if err != nil {
+		return failed(err)
+	}
+	return p.replied(job, call, reply, price, info)
+}
+
+func (p *Performer) request(job engine.Job, call agent.CallModel, model string) *llm.Request {
+	return &llm.Request{
+		Caller: llm.Caller{
+			Chat: job.Spec.Chat, Agent: job.Spec.ID, Name: job.Spec.Name, Role: job.Spec.Role, Depth: job.Spec.Depth,
+			Task: taskOf(job.History), Dir: job.Spec.Dir, Turn: call.Turn, Try: call.Try,
+		},
+		Model: model, System: job.System, Tools: p.specsOf(job.Spec.Tools), Messages: job.History, MaxOutput: call.MaxOutput,
+	}
+}
+
+// taskOf is what the agent works on: its task, or the last user message.
+func taskOf(history []message.Message) string {
+	for i := len(history) - 1; i >= 0; i-- {
+		if k := history[i].Kind; k == message.KindTask || k == message.KindUser {
+			return history[i].Text()
+		}
+	}
+	return ""
+}
+
+func (p *Performer) replied(job engine.Job, call agent.CallModel, reply *llm.Reply, price agent.Price, info agent.CallInfo) agent.Event {
+	body := message.Message{Role: message.Assistant, Kind: message.KindReply, Parts: reply.Parts}
+	ev := agent.ModelReplied{
+		At: job.Now(), Turn: call.Turn, Try: call.Try, Stop: agent.Stop(reply.Stop),
+		Text:   strings.TrimSpace(body.Text()) != "",
+		Spent:  agent.Amount{Tokens: reply.Usage.Total(), Cost: costOf(reply.Usage, price)},
+		Priced: price.Known, Tokens: reply.Usage.Total(), Body: body,
+	}
+	for _, c := range body.Calls() {
+		ev.Calls = append(ev.Calls, p.propose(job.Spec, c))
+	}
+	info.EndedAt, info.Usage, info.RequestID = int64(ev.At), reply.Usage, reply.RequestID
+	if reply.Model != "" {
+		info.Model = reply.Model
+	}
+	ev.Info = info
+	return ev
+}
+
+func costOf(u message.Usage, price agent.Price) int64 {
+	return (u.Prompt()*price.Input + u.Output*price.Output + 999_999) / 1_000_000
+}
+
+// RunTool implements engine.Performer.
+func (p *Performer) RunTool(ctx context.Context, job engine.Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event {
+	finished := func(isError bool, parts []message.Part) agent.Event {
+		ev := agent.ToolFinished{At: job.Now(), Turn: run.Turn, Call: run.Call, IsError: isError, Parts: parts}
+		ev.Tokens = engine.Tokens(message.Message{Parts: parts})
+		return ev
+	}
+	if run.Class != agent.ClassRead && !start() {
+		return nil // no longer wanted
+	}
+	env := tool.Env{Chat: job.Spec.Chat, Agent: job.Spec.ID, Dir: job.Spec.Dir}
+	res, err := p.tools.Run(ctx, run.Name, env, input)
+	if err != nil {
+		var crash *tool.PanicError
+		if errors.As(err, &crash) {
+			p.log.Error("a tool panicked", "agent", job.Spec.ID, "path", job.Spec.Path, "err", crash)
+		}
+		return finished(true, []message.Part{message.TextPart{Text: err.Error()}})
+	}
+	return finished(res.IsError, res.Parts)
+}
+
+// Compact implements engine.Performer. This version cannot shorten a history:
+// the agent ends with an error that says so.
+func (p *Performer) Compact(_ context.Context, job engine.Job, c agent.Compact) agent.Event {
+	return agent.Compacted{At: job.Now(), Turn: c.Turn, Message: "this version cannot shorten a conversation; use a model with a larger context window, or start a new chat"}
+}
+
+// Consult implements engine.Performer: without an answer of the
+// orchestrator's model the question goes to the user.
+func (p *Performer) Consult(_ context.Context, job engine.Job, c agent.Consult) agent.Event {
+	return agent.Consulted{At: job.Now(), Item: c.Item}
+}
+
+// Accept implements engine.Performer. No role has an acceptance command in
+// this version, so that it is never asked.
+func (p *Performer) Accept(_ context.Context, job engine.Job) agent.Event {
+	return agent.AcceptanceDone{At: job.Now(), Output: "acceptance commands cannot be run by this version"}
+}
