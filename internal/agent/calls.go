@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/cadre-dev/cadre/internal/message"
@@ -36,10 +37,12 @@ func (m *machine) open(t Thinking, pos int, calls []Proposal) {
 			m.spawn(i, p)
 		case p.Class == ClassAsk:
 			m.ask(i, p)
+		case p.Class != ClassRead && p.Class != ClassWrite:
+			m.answer(i, true, fmt.Sprintf("The tool %q cannot be used here.", p.Name))
 		}
 	}
 	if t.Last {
-		m.finish(Outcome{Reason: ReasonMaxTurns, Result: m.textRef()}, "")
+		m.finish(Outcome{Reason: ReasonMaxTurns, Result: m.soFar()}, "")
 		return
 	}
 	m.advance()
@@ -57,16 +60,16 @@ func (m *machine) submitted(t Thinking, pos int, p Proposal) {
 	switch {
 	case p.Refused && (t.Last || m.Corrected):
 		m.answer(0, true, p.Why)
-		o := Outcome{Reason: ReasonPartial, Kind: KindInvalid, Result: ref}
+		o := Outcome{Reason: ReasonFailed, Kind: KindInvalid, Result: ref}
 		if t.Last {
-			o.Reason = ReasonMaxTurns
+			o = Outcome{Reason: ReasonMaxTurns, Result: ref}
 		}
 		m.finish(o, "")
 	case p.Refused:
 		m.Corrected = true
 		m.answer(0, true, p.Why)
 		m.advance()
-	case !t.Last && (len(m.Queue) > 0 || m.hasReady()):
+	case !t.Last && m.hasNews():
 		m.answer(0, true, "Not submitted: something new has arrived, see below. Take it into account, then submit again.")
 		m.advance()
 	case p.Class == ClassGiveUp:
@@ -105,7 +108,7 @@ func (m *machine) acceptanceDone(ev AcceptanceDone) error {
 	case !ev.Passed:
 		m.Rejected = true
 		m.nextTurn("The acceptance check failed. Mend the cause and submit again.\n\n" + ev.Output)
-	case len(m.Queue) > 0 || m.hasReady():
+	case m.hasNews():
 		m.nextTurn()
 	default:
 		m.finish(p.Outcome, "")
@@ -200,7 +203,7 @@ func (m *machine) result(i int, isError bool, parts []message.Part) {
 // running returns the call that an outcome belongs to.
 func (m *machine) running(turn, i int) (*Call, error) {
 	a, ok := m.Phase.(Acting)
-	if turn < 1 || turn > m.Turn || i < 0 {
+	if turn < 1 || turn > m.Turn || i < 0 || turn == m.Turn && m.tries() < math.MaxInt {
 		return nil, impossible("outcome of tool call %d.%d", turn, i)
 	}
 	if !ok || turn < m.Turn {

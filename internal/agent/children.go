@@ -63,10 +63,22 @@ func (m *machine) refuseSpawn(plan *Plan) string {
 			return fmt.Sprintf("Task %d: its model has no known price, so that its cost cannot be limited.", k+1)
 		}
 		if _, ok := m.grant(t, share); !ok {
-			return fmt.Sprintf("The budget does not suffice for %d tasks: each would get %d tokens. Start fewer, or do the work yourself.", len(plan.Tasks), share.Tokens)
+			return fmt.Sprintf("The budget does not suffice for %d tasks: task %d would get %s. Start fewer, or do the work yourself.", len(plan.Tasks), k+1, m.inWords(share))
 		}
 	}
 	return ""
+}
+
+// inWords tells a share of the budget, as far as the budget is limited.
+func (m *machine) inWords(share Amount) string {
+	var words []string
+	if m.Spec.Limits.Tokens > 0 {
+		words = append(words, fmt.Sprintf("%d tokens", share.Tokens))
+	}
+	if m.Spec.Limits.Cost > 0 {
+		words = append(words, fmt.Sprintf("$%.4f", float64(share.Cost)/1e6))
+	}
+	return strings.Join(words, " and ")
 }
 
 // childSpec completes a planned spec by what the parent decides. Capabilities
@@ -130,9 +142,13 @@ func (m *machine) childEnded(ev ChildEnded) error {
 	if ev.Reason == ReasonCompleted {
 		g.Good++
 	}
-	m.Context += ev.Tokens
+	g.Tokens += ev.Tokens
 	if g.satisfied() {
+		_, idle := m.Phase.(Idle)
 		m.closeGroup(k, ReasonSuperseded)
+		if idle {
+			m.nextTurn()
+		}
 		return nil
 	}
 	m.childrenEnded()
@@ -163,26 +179,24 @@ func (g Group) satisfied() bool {
 // or with the next turn.
 func (m *machine) closeGroup(k int, rest Reason) {
 	g := &m.Groups[k]
+	g.Done, g.Closed, g.Rest = g.Size, true, rest
+	if _, ok := m.Phase.(Cancelling); ok { // all have been asked to end already
+		g.Ready = m.Spec.Orchestrator() // what had finished is told with the next turn
+		m.childrenEnded()
+		return
+	}
 	for t := range g.Size {
 		if !g.Ended.Has(t) {
 			m.emit(CancelChild{Task: g.First + t, Reason: rest})
 		}
 	}
-	g.Done, g.Closed, g.Rest = g.Size, true, rest
-	if _, ok := m.Phase.(Cancelling); ok {
-		g.Ready = m.Spec.Orchestrator() // what had finished is told with the next turn
-		m.childrenEnded()
-		return
-	}
 	if g.Call < 0 {
 		g.Ready = true
-		if _, ok := m.Phase.(Idle); ok {
-			m.nextTurn()
-		}
 		return
 	}
 	i := g.Call
 	g.Call = -1
+	m.Context += g.Tokens
 	c := m.call(i)
 	c.Phase = CallDone
 	m.emit(
@@ -195,13 +209,26 @@ func (m *machine) closeGroup(k int, rest Reason) {
 	m.advance()
 }
 
-// expireGroups closes the groups whose deadline has come.
+// expireGroups closes the groups whose deadline has come. What they have is
+// delivered together.
 func (m *machine) expireGroups() {
+	_, idle := m.Phase.(Idle)
+	closed := false
 	for k := 0; k < len(m.Groups); k++ { // closing one may end the agent
 		if g := m.Groups[k]; !g.Closed && g.Deadline > 0 && m.at >= g.Deadline {
 			m.closeGroup(k, ReasonTimeout)
+			closed = true
 		}
 	}
+	if idle && closed {
+		m.nextTurn()
+	}
+}
+
+// expects tells whether a child can still report something that the model
+// will be told. Those that were superseded report to the record only.
+func (m *machine) expects() bool {
+	return slices.ContainsFunc(m.Groups, func(g Group) bool { return !g.Closed })
 }
 
 func (m *machine) hasReady() bool {
@@ -214,6 +241,7 @@ func (m *machine) deliverReady() {
 	for k := range m.Groups {
 		if g := &m.Groups[k]; g.Ready {
 			ranges = append(ranges, TaskRange{First: g.First, Size: g.Size, Rest: g.Rest})
+			m.Context += g.Tokens
 			g.Ready = false
 		}
 	}

@@ -219,7 +219,9 @@ func decodePhase(name string, in []byte) (Phase, error) {
 
 func phaseOf[P Phase](name string, in []byte) (Phase, error) {
 	var p P
-	if err := json.Unmarshal(in, &p); err != nil {
+	d := json.NewDecoder(bytes.NewReader(in))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
 		return nil, fmt.Errorf("decoding phase %s: %w", name, err)
 	}
 	return p, nil

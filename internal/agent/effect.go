@@ -68,7 +68,7 @@ type (
 	RecordModel struct {
 		Turn    int
 		Try     int
-		Outcome string // replied, failed, lost, side
+		Outcome string // replied, failed, lost, stopped, side
 		Kind    Failure
 		Message string
 		Stop    Stop

@@ -86,7 +86,8 @@ type Compacted struct {
 	Spent  Amount `json:"spent,omitzero"`
 	Priced bool   `json:"priced,omitempty"`
 
-	Message string `json:"-"`
+	Message string   `json:"-"`
+	Info    CallInfo `json:"-"`
 }
 
 // ToolStarted is committed before a tool that is no pure read begins.

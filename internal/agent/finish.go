@@ -35,7 +35,7 @@ func (m *machine) end(o Outcome, text string, stopped bool) {
 func (m *machine) close(o Outcome, kept int) {
 	m.Last = o
 	if !m.Spec.Orchestrator() {
-		m.Groups = nil
+		m.Groups, m.Held = nil, Amount{}
 		m.Phase = Failed{Outcome: o}
 		if o.Success() {
 			m.Phase = Completed{Outcome: o}
@@ -57,6 +57,9 @@ func (m *machine) close(o Outcome, kept int) {
 func (m *machine) abandon(r Reason) {
 	if len(m.State.Outstanding()) > 0 {
 		m.emit(StopWork{})
+	}
+	if t, ok := m.Phase.(Thinking); ok {
+		m.emit(RecordModel{Turn: m.Turn, Try: t.Try, Outcome: "stopped", Pos: -1, Info: CallInfo{Model: m.model(), EndedAt: m.at}})
 	}
 	a, ok := m.Phase.(Acting)
 	if !ok {
@@ -90,12 +93,23 @@ func abandonText(r Reason) string {
 }
 
 func (m *machine) cancel(ev Cancel) error {
+	switch ev.Reason {
+	case ReasonCancelled, ReasonTimeout, ReasonBudget, ReasonSuperseded, ReasonInterrupted:
+	case ReasonCompleted, ReasonPartial, ReasonFailed, ReasonMaxTurns:
+		return impossible("cancelled because %s", ev.Reason)
+	default:
+		return impossible("cancelled for the unknown reason %q", ev.Reason)
+	}
 	switch p := m.Phase.(type) {
 	case Cancelling:
-		if !ev.Force {
+		if !ev.Force && p.Kept == len(m.Queue) {
 			return ErrStale
 		}
-		m.force(p)
+		p.Kept = len(m.Queue) // what came since the first stop was queued before this one
+		m.Phase = p
+		if ev.Force {
+			m.force(p)
+		}
 		return nil
 	case Idle:
 		if m.Spec.Orchestrator() && m.LiveChildren() == 0 {
@@ -103,17 +117,22 @@ func (m *machine) cancel(ev Cancel) error {
 		}
 	case Thinking, Backoff, Compacting, Acting, Accepting, Completed, Failed:
 	}
-	m.end(Outcome{Reason: ev.Reason, Result: m.textRef()}, "", true)
+	m.end(Outcome{Reason: ev.Reason, Result: m.soFar()}, "", true)
 	if p, ok := m.Phase.(Cancelling); ok && ev.Force {
 		m.force(p)
 	}
 	return nil
 }
 
-// force ends a cancel without waiting for the children any longer.
+// force ends a cancel without waiting for the children any longer. What had
+// finished is told with the next turn; what the others report is recorded.
 func (m *machine) force(p Cancelling) {
 	m.cancelChildren(p.Outcome.Reason, true)
-	m.Groups, m.Held = nil, Amount{}
+	for k := range m.Groups {
+		if g := &m.Groups[k]; !g.Closed {
+			g.Done, g.Closed, g.Rest, g.Ready = g.Size, true, ReasonCancelled, true
+		}
+	}
 	m.close(p.Outcome, p.Kept)
 }
 

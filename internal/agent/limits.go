@@ -147,12 +147,14 @@ func (s State) Deadline() int64 {
 				add(c.Deadline)
 			}
 		}
+	case Compacting:
+		add(p.Deadline)
 	case Cancelling:
 		add(p.Deadline)
 		return d
 	case Completed, Failed:
 		return 0
-	case Idle, Compacting, Accepting:
+	case Idle, Accepting:
 	}
 	for _, g := range s.Groups {
 		if !g.Closed {
@@ -164,12 +166,15 @@ func (s State) Deadline() int64 {
 
 // tick does what is due.
 func (m *machine) tick() error {
-	d := m.State.Deadline()
-	if d == 0 || m.at < d {
+	before := m.State
+	if before.Active > 0 {
+		before.Run.Active -= m.at - before.Active // as it was when the deadline was told
+	}
+	if d := before.Deadline(); d == 0 || m.at < d {
 		return ErrStale
 	}
 	if l := m.Spec.Limits.Active; l > 0 && m.Active > 0 && m.Run.Active >= l {
-		m.finish(Outcome{Reason: ReasonTimeout, Result: m.textRef()}, "")
+		m.finish(Outcome{Reason: ReasonTimeout, Result: m.soFar()}, "")
 		return nil
 	}
 	switch p := m.Phase.(type) {
@@ -186,12 +191,18 @@ func (m *machine) tick() error {
 		if m.at >= p.Until {
 			m.think(Thinking{Try: p.Try, Fails: p.Fails, Last: p.Last, Shrunk: p.Shrunk})
 		}
+	case Compacting:
+		if m.at >= p.Deadline {
+			m.emit(StopWork{})
+			m.Phase = Idle{}
+			m.tooLong("it was not shortened within the time limit")
+		}
 	case Acting:
 		m.expireItems(p)
 	case Cancelling:
 		m.force(p)
 		return nil
-	case Idle, Compacting, Accepting, Completed, Failed:
+	case Idle, Accepting, Completed, Failed:
 	}
 	m.expireGroups()
 	return nil

@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"hash/fnv"
+	"math"
 
 	"github.com/cadre-dev/cadre/internal/message"
 )
@@ -29,6 +30,7 @@ func (m *machine) nextTurn(notes ...string) {
 	}
 	if len(m.Queue) > 0 && m.Spec.Orchestrator() {
 		m.Run = Meter{} // an orchestrator's limits count per user message
+		m.LastText = Span{}
 	}
 	last := m.Spec.Limits.Turns > 0 && m.Run.Turns >= m.Spec.Limits.Turns
 	spent := last && m.Run.Last
@@ -38,7 +40,7 @@ func (m *machine) nextTurn(notes ...string) {
 	}
 	m.placeQueue()
 	if spent {
-		m.finish(Outcome{Reason: ReasonMaxTurns, Result: m.textRef()}, "")
+		m.finish(Outcome{Reason: ReasonMaxTurns, Result: m.soFar()}, "")
 		return
 	}
 	m.Turn++
@@ -50,7 +52,7 @@ func (m *machine) nextTurn(notes ...string) {
 // think makes a model call, if the limits leave room for it.
 func (m *machine) think(t Thinking) {
 	if reason := m.exhausted(); reason != "" {
-		m.finish(Outcome{Reason: reason, Result: m.textRef()}, "")
+		m.finish(Outcome{Reason: reason, Result: m.soFar()}, "")
 		return
 	}
 	t.Deadline = m.at + modelTimeout
@@ -72,10 +74,25 @@ func (m *machine) thinking(turn, try int) (Thinking, error) {
 	case ok && turn == m.Turn && try == t.Try:
 		m.Phase = Idle{}
 		return t, nil
-	case turn < 1 || turn > m.Turn || ok && turn == m.Turn && try > t.Try:
+	case turn < 1 || try < 1 || turn > m.Turn || turn == m.Turn && try > m.tries():
 		return t, impossible("outcome of model call %d.%d, which was never made", turn, try)
 	}
 	return t, ErrStale
+}
+
+// tries is how often the model was called in this turn, as far as the phase
+// still tells.
+func (m *machine) tries() int {
+	switch p := m.Phase.(type) {
+	case Thinking:
+		return p.Try
+	case Backoff:
+		return p.Try - 1
+	case Compacting:
+		return p.Try
+	case Idle, Acting, Accepting, Cancelling, Completed, Failed:
+	}
+	return math.MaxInt
 }
 
 func (m *machine) modelQueued(ev ModelQueued) error {
@@ -102,7 +119,7 @@ func (m *machine) modelReplied(ev ModelReplied) error {
 	switch {
 	case ev.Stop == StopRefusal || ev.Stop == StopFilter:
 		m.emit(rec)
-		m.finish(Outcome{Reason: ReasonFailed, Kind: KindModel, Result: m.textRef()}, refusalText(ev.Stop))
+		m.finish(Outcome{Reason: ReasonFailed, Kind: KindModel, Result: m.soFar()}, refusalText(ev.Stop))
 		return nil
 	case !ev.Text && len(ev.Calls) == 0:
 		rec.Outcome, rec.Kind = "failed", FailEmpty
@@ -119,7 +136,7 @@ func (m *machine) modelReplied(ev ModelReplied) error {
 		m.Context = ev.Tokens
 	}
 	if ev.Text {
-		if !m.Continued {
+		if !m.Continued || m.LastText == (Span{}) {
 			m.LastText.From = pos
 		}
 		m.LastText.To = pos
@@ -135,7 +152,7 @@ func (m *machine) modelReplied(ev ModelReplied) error {
 
 // said handles a reply without tool calls.
 func (m *machine) said(t Thinking, stop Stop) {
-	result := m.textRef()
+	result := m.soFar()
 	switch {
 	case t.Last:
 		m.finish(Outcome{Reason: ReasonMaxTurns, Result: result}, "")
@@ -144,16 +161,16 @@ func (m *machine) said(t Thinking, stop Stop) {
 		m.Continued = true
 		m.nextTurn("Your answer was cut off by the output limit. Continue exactly where it stopped.")
 		return
-	case stop == StopLength:
+	case stop == StopLength && !m.hasNews():
 		m.Continued = false
 		m.finish(Outcome{Reason: ReasonPartial, Result: result}, "")
 		return
 	}
 	m.Continued = false
 	switch {
-	case len(m.Queue) > 0 || m.hasReady():
+	case m.hasNews():
 		m.nextTurn()
-	case m.LiveChildren() > 0:
+	case m.expects():
 		m.Phase = Idle{} // detached tasks wake it
 	case m.Spec.Orchestrator():
 		m.finish(Outcome{Reason: ReasonCompleted, Result: result}, "")
@@ -161,7 +178,7 @@ func (m *machine) said(t Thinking, stop Stop) {
 		m.Corrected = true
 		m.nextTurn("Your result must be submitted with submit_result, in the form that its schema asks for.")
 	case m.Spec.Schema:
-		m.finish(Outcome{Reason: ReasonPartial, Kind: KindInvalid, Result: result}, "")
+		m.finish(Outcome{Reason: ReasonFailed, Kind: KindInvalid, Result: result}, "the result does not have the form that its schema asks for")
 	default:
 		m.submit(Outcome{Reason: ReasonCompleted, Result: result})
 	}
@@ -197,8 +214,7 @@ func (m *machine) retry(t Thinking, kind Failure, after int64, text string) {
 		}
 	case FailOverflow:
 		if !t.Shrunk {
-			m.Phase = Compacting{Try: t.Try, Fails: t.Fails, Last: t.Last}
-			m.emit(Compact{Turn: m.Turn})
+			m.compact(t)
 			return
 		}
 	case FailAuth, FailPermission, FailNotFound, FailQuota, FailBadRequest, FailFilter:
@@ -209,7 +225,7 @@ func (m *machine) retry(t Thinking, kind Failure, after int64, text string) {
 		m.think(Thinking{Try: t.Try + 1, Last: t.Last, Shrunk: t.Shrunk})
 		return
 	}
-	m.finish(Outcome{Reason: ReasonFailed, Kind: KindModel, Result: m.textRef()}, fmt.Sprintf("the model call failed (%s): %s", kind, text))
+	m.finish(Outcome{Reason: ReasonFailed, Kind: KindModel, Result: m.soFar()}, fmt.Sprintf("the model call failed (%s): %s", kind, text))
 }
 
 func (m *machine) backoff(t Thinking, kind Failure, after int64) {
@@ -228,6 +244,17 @@ func (m *machine) delay(try int) int64 {
 	return d + int64(h.Sum64()%uint64(d/4+1))
 }
 
+// compact shortens the history. That is a model call of its own, and needs
+// room like any other.
+func (m *machine) compact(t Thinking) {
+	if reason := m.exhausted(); reason != "" {
+		m.finish(Outcome{Reason: reason, Result: m.soFar()}, "")
+		return
+	}
+	m.Phase = Compacting{Try: t.Try, Fails: t.Fails, Deadline: m.at + modelTimeout, Last: t.Last}
+	m.emit(Compact{Turn: m.Turn})
+}
+
 func (m *machine) compacted(ev Compacted) error {
 	c, ok := m.Phase.(Compacting)
 	if !ok || ev.Turn != m.Turn {
@@ -238,14 +265,22 @@ func (m *machine) compacted(ev Compacted) error {
 	}
 	m.Phase = Idle{}
 	m.charge(ev.Spent, ev.Priced)
+	if ev.Spent != (Amount{}) {
+		m.emit(RecordModel{Turn: m.Turn, Outcome: "side", Spent: ev.Spent, Priced: ev.Priced, Info: ev.Info, Pos: -1})
+	}
 	if !ev.OK {
-		m.finish(Outcome{Reason: ReasonFailed, Kind: KindModel, Result: m.textRef()}, "the conversation no longer fits the model: "+ev.Message)
+		m.tooLong(ev.Message)
 		return nil
 	}
 	m.Epoch++
 	m.Context = ev.Tokens
 	m.think(Thinking{Try: c.Try + 1, Fails: c.Fails, Last: c.Last, Shrunk: true})
 	return nil
+}
+
+// tooLong ends the work on a history that could not be shortened.
+func (m *machine) tooLong(why string) {
+	m.finish(Outcome{Reason: ReasonFailed, Kind: KindModel, Result: m.soFar()}, "the conversation no longer fits the model: "+why)
 }
 
 func (m *machine) charged(ev Charged) error {
@@ -263,7 +298,17 @@ func (m *machine) charge(spent Amount, priced bool) {
 	}
 }
 
-func (m *machine) textRef() Ref { return Ref{From: m.LastText.From, To: m.LastText.To} }
+// soFar is what the agent has to show if it ends now: the result whose
+// acceptance is being checked, or else its newest answer in plain text.
+func (m *machine) soFar() Ref {
+	if p, ok := m.Phase.(Accepting); ok {
+		return p.Outcome.Result
+	}
+	return Ref{From: m.LastText.From, To: m.LastText.To}
+}
+
+// hasNews tells whether something has arrived that the model has not seen.
+func (m *machine) hasNews() bool { return len(m.Queue) > 0 || m.hasReady() }
 
 // place puts a message at the next position of the history.
 func (m *machine) place(body message.Message) {
@@ -284,7 +329,8 @@ func (m *machine) placeQueue() {
 			m.Cause = id
 		}
 	}
-	m.Queue = nil
+	m.Context += m.QueueTokens
+	m.Queue, m.QueueTokens = nil, 0
 }
 
 func lastTurnNote(orchestrator bool) string {

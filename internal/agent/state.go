@@ -25,7 +25,9 @@ type State struct {
 	Items    int   `json:"items,omitempty"`    // inbox items opened in the agent's life
 	LastText Span  `json:"last_text,omitzero"` // where the newest answer in plain text stands
 
-	Queue  []string `json:"queue,omitempty"`  // user messages that wait for a turn, by arrival
+	Queue       []string `json:"queue,omitempty"`        // user messages that wait for a turn, by arrival
+	QueueTokens int64    `json:"queue_tokens,omitempty"` // their tokens, which Context does not contain yet
+
 	Groups []Group  `json:"groups,omitempty"` // spawn groups with a child that has not ended, or results not delivered
 	Asked  []Asked  `json:"asked,omitempty"`  // questions the orchestrator's model has answered
 
@@ -171,9 +173,10 @@ type Backoff struct {
 
 // Compacting: the history did not fit the model and is being shortened.
 type Compacting struct {
-	Try   int  `json:"try"`
-	Fails int  `json:"fails,omitempty"`
-	Last  bool `json:"last,omitempty"`
+	Try      int   `json:"try"`
+	Fails    int   `json:"fails,omitempty"`
+	Deadline int64 `json:"deadline,omitempty"`
+	Last     bool  `json:"last,omitempty"`
 }
 
 // Acting: tool calls of the last reply are open.
@@ -265,6 +268,7 @@ type Group struct {
 
 	Done   int    `json:"done,omitempty"`   // counted for the fan-in; pending is Size-Done
 	Good   int    `json:"good,omitempty"`   // of those, completed ones
+	Tokens int64  `json:"tokens,omitempty"` // of their results, which Context contains once they are delivered
 	Ended  Bits   `json:"ended,omitempty"`  // which have really ended
 	Live   int    `json:"live"`             // how many have not
 	Closed bool   `json:"closed,omitempty"` // the fan-in is satisfied

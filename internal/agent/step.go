@@ -56,9 +56,7 @@ func (m *machine) take(ev Event) error {
 	case Created:
 		return m.created(ev)
 	case Migrated:
-		m.State = ev.State.clone()
-		m.Spec = ev.Spec
-		return nil
+		return m.migrated(ev)
 	}
 	if m.Spec.ID == "" {
 		return impossible("%T before Created", ev)
@@ -135,6 +133,23 @@ func (m *machine) created(ev Created) error {
 	return nil
 }
 
+// migrated takes over a converted state. What follows depends on the event
+// alone, not on what was before it: a replay starts here.
+func (m *machine) migrated(ev Migrated) error {
+	switch {
+	case ev.Spec.ID == "" || ev.State.Phase == nil:
+		return impossible("migrated to a state without agent or phase")
+	case m.Spec.ID != "" && m.Spec.ID != ev.Spec.ID:
+		return impossible("%s migrated to the state of %s", m.Spec.ID, ev.Spec.ID)
+	case m.Ended() && !ev.State.Ended():
+		return impossible("migrated out of a terminal phase")
+	}
+	m.at = max(ev.when(), ev.State.LastAt)
+	m.State = ev.State.clone()
+	m.Spec = ev.Spec
+	return nil
+}
+
 func (m *machine) userMessage(ev UserMessage) error {
 	for _, id := range m.Queue {
 		if id == ev.ID {
@@ -143,7 +158,7 @@ func (m *machine) userMessage(ev UserMessage) error {
 	}
 	m.emit(Enqueue{ID: ev.ID, Body: ev.Body})
 	m.Queue = append(m.Queue, ev.ID)
-	m.Context += ev.Tokens
+	m.QueueTokens += ev.Tokens
 	switch m.Phase.(type) {
 	case Idle:
 		m.nextTurn()
@@ -184,6 +199,10 @@ func (s State) Outstanding() []Effect {
 	return nil
 }
 
+// Busy tells whether a crash concerns the agent: an outside effect is under
+// way, or its active time runs. Recovery owes it a Recovered event.
+func (s State) Busy() bool { return s.Active > 0 || len(s.Outstanding()) > 0 }
+
 // recovered goes on after a crash. Effects that only read are asked for
 // again; one that may have changed something is never repeated.
 func (m *machine) recovered() error {
@@ -192,7 +211,11 @@ func (m *machine) recovered() error {
 		m.emit(RecordModel{Turn: m.Turn, Try: p.Try, Outcome: "lost", Pos: -1, Info: CallInfo{Model: m.model(), EndedAt: m.at}})
 		m.Phase = Idle{}
 		m.think(Thinking{Try: p.Try + 1, Fails: p.Fails, Last: p.Last, Shrunk: p.Shrunk})
+	case Backoff:
+		// Nothing was under way; but the time that has passed does not count.
 	case Compacting:
+		p.Deadline = m.at + modelTimeout
+		m.Phase = p
 		m.emit(Compact{Turn: m.Turn})
 	case Accepting:
 		m.emit(RunAcceptance{})
@@ -200,7 +223,7 @@ func (m *machine) recovered() error {
 		return m.recoverCalls(p)
 	case Cancelling:
 		m.cancelChildren(p.Outcome.Reason, false)
-	case Idle, Backoff, Completed, Failed:
+	case Idle, Completed, Failed:
 		return ErrStale
 	}
 	return nil

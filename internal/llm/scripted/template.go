@@ -48,7 +48,7 @@ func parseTemplate(s string, node ast.Node) (template, error) {
 		}
 		p.number = m[2] >= 0
 		if p.number && (m[0] != 0 || m[1] != len(s)) {
-			return template{}, at1(node, "%s must be the whole value", s[m[0]:m[1]])
+			return template{}, complain(node, "%s must be the whole value", s[m[0]:m[1]])
 		}
 		t.pieces = append(t.pieces, p)
 		at = m[1]
@@ -68,11 +68,11 @@ func parseName(name string, node ast.Node) (piece, error) {
 	if base, digits, ok := strings.Cut(name, "."); ok && (base == "task" || base == "result") {
 		n, err := strconv.Atoi(digits)
 		if err != nil || n < 0 || (base == "result" && n == 0) {
-			return piece{}, at1(node, "{{%s}}: %q is not a number that can stand there", name, digits)
+			return piece{}, complain(node, "{{%s}}: %q is not a number that can stand there", name, digits)
 		}
 		return piece{name: base + ".", n: n}, nil
 	}
-	return piece{}, at1(node, "unknown template {{%s}}; there are %s, task.N, result.N",
+	return piece{}, complain(node, "unknown template {{%s}}; there are %s, task.N, result.N",
 		name, strings.Join(plainNames, ", "))
 }
 

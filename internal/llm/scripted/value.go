@@ -61,7 +61,7 @@ func readValue(node ast.Node) (value, error) {
 	case *ast.IntegerNode, *ast.FloatNode:
 		b, err := json.Marshal(n.(ast.ScalarNode).GetValue())
 		if err != nil {
-			return value{}, at1(node, "%v", err)
+			return value{}, complain(node, "%v", err)
 		}
 		return value{node: node, kind: scalarValue, scalar: b}, nil
 	case *ast.SequenceNode:
@@ -77,7 +77,7 @@ func readValue(node ast.Node) (value, error) {
 	case *ast.MappingNode:
 		return readObject(n)
 	}
-	return value{}, at1(node, "%s cannot stand in an input", node.Type())
+	return value{}, complain(node, "%s cannot stand in an input", node.Type())
 }
 
 func textOf(s string, node ast.Node) (value, error) {
@@ -111,7 +111,7 @@ func keyText(key ast.MapKeyNode) (string, error) {
 	case *ast.IntegerNode, *ast.BoolNode, *ast.FloatNode:
 		return k.GetToken().Value, nil
 	}
-	return "", at1(key, "a key must be plain text (a template must be quoted: \"{{i}}\")")
+	return "", complain(key, "a key must be plain text (a template must be quoted: \"{{i}}\")")
 }
 
 // walk visits the templates of v in the order of the file until fn fails.

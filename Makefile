@@ -1,0 +1,101 @@
+# `make` lists the targets. Go, make and git are all that is needed; `make test`
+# also wants a C compiler, for the race detector.
+
+GO ?= go
+SOAK ?= 10000
+PROMPT ?= Count the Go files in internal/agent and summarise README.md and list the top-level folders
+export PROMPT
+
+LINT := .tools/bin/golangci-lint@v2.12.2
+SUMTYPE := .tools/bin/go-check-sumtype@v0.3.1
+
+# Without a home folder Go has no place for its caches, nor have the linters.
+ifeq ($(and $(HOME),$(wildcard $(HOME)/.)),)
+export HOME := $(CURDIR)/.cache/home
+$(shell mkdir -p '$(HOME)')
+endif
+
+# Go stamps the commit into the binary. Where git refuses to answer (a clone
+# that belongs to somebody else) the build would fail instead of going without.
+ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
+export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -buildvcs=false)
+endif
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run build test race soak bench lint fmt generate web e2e check clean \
+	tidy-check generate-check fmt-check c-compiler
+
+help: ## List the targets
+	@echo 'make TARGET, where TARGET is one of:'
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## Build, and run a demonstration task over this repository (offline model; other task: PROMPT="...")
+	@echo '==> an orchestrator and its sub-agents work on this task, with the offline model:'
+	@echo "    $$PROMPT"
+	@echo '    The record goes to bin/data.'
+	@bin/cadre run --data bin/data "$$PROMPT"
+
+build: ## Build bin/cadre
+	$(GO) build -o bin/cadre ./cmd/cadre
+
+test: c-compiler ## Run all tests, with the race detector, in random order
+	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 15m ./...
+
+race: c-compiler ## Run the tests of the core packages twice over with the race detector
+	CGO_ENABLED=1 $(GO) test -race -shuffle=on -count=2 -timeout 30m \
+		./internal/agent/... ./internal/store/... ./internal/feed/... ./internal/engine/...
+
+soak: ## Crash and recover the engine many times over (10000, or SOAK=N; up to 2 hours)
+	CADRE_SOAK=$(SOAK) $(GO) test -run 'Crash|Soak' -timeout 2h ./internal/engine/...
+
+bench: ## Run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+lint: $(LINT) $(SUMTYPE) ## Run go vet and the linters (building them the first time takes minutes)
+	$(GO) vet ./...
+	$(SUMTYPE) -default-signifies-exhaustive=false ./...
+	$(LINT) run ./...
+
+fmt: $(LINT) ## Format the Go files
+	$(LINT) fmt ./...
+
+generate: ## Run go generate
+	$(GO) generate ./...
+
+web: ## Build the web app (this version has none: only says so)
+	@echo 'There is no web app in this version yet: nothing to build.'
+
+e2e: ## Test the web app in a browser (this version has none: only says so)
+	@echo 'There is no web app in this version yet: nothing to test in a browser.'
+
+check: tidy-check generate-check fmt-check lint test ## Everything a change must pass: go.mod, generated code, format, lint, tests
+	@echo '==> all checks passed'
+
+clean: ## Remove what was built here, the linters too
+	@chmod -R u+w .cache 2>/dev/null || true
+	rm -rf bin .tools .cache
+
+tidy-check:
+	@echo '==> checking that go.mod and go.sum are tidy'
+	$(GO) mod tidy -diff
+
+generate-check:
+	@echo '==> checking that generated code is up to date'
+	.ci/generated
+
+fmt-check: $(LINT)
+	@echo '==> checking that the Go files are formatted'
+	$(LINT) fmt --diff ./...
+
+c-compiler:
+	@.ci/c-compiler
+
+# The version is part of the file's name, so that a new one is built when the
+# version above changes.
+$(LINT): TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+$(SUMTYPE): TOOL := github.com/alecthomas/go-check-sumtype/cmd/go-check-sumtype
+$(LINT) $(SUMTYPE):
+	@echo '==> building $(@F) into .tools/bin, once; golangci-lint takes some minutes'
+	GOFLAGS= CGO_ENABLED=0 GOBIN='$(CURDIR)/.tools/bin' $(GO) install $(TOOL)@$(lastword $(subst @, ,$@))
+	@mv .tools/bin/$(notdir $(TOOL)) $@

@@ -1,0 +1,171 @@
+package enginetest
+
+import (
+	"context"
+	"strings"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// check looks at what the processes have left behind.
+func (l *life) check() {
+	l.t.Helper()
+	if l.t.Failed() {
+		return
+	}
+	ctx := context.Background()
+	_, st, kill := l.open(l.t, Setup{Dir: l.dir, Performer: l.world})
+	defer kill()
+	errorf := func(format string, args ...any) {
+		l.t.Helper()
+		l.t.Errorf("seed %d: "+format, append([]any{l.seed}, args...)...)
+	}
+	Audit(ctx, st, "chat", errorf)
+	rows, err := st.History(ctx, "chat", 0)
+	if err != nil {
+		errorf("reading the history: %v", err)
+		return
+	}
+	seen := map[string]int{}
+	for _, m := range rows {
+		seen[m.ID]++
+	}
+	for id := range l.acked {
+		if seen[id] != 1 {
+			errorf("message %s was acknowledged, but stands %d times in the history", id, seen[id])
+		}
+	}
+	for key, n := range l.world.Writes {
+		if n > 1 {
+			errorf("the write %s ran %d times", key, n)
+		}
+	}
+}
+
+// Audit holds a chat at rest against the rules that every engine must keep.
+func Audit(ctx context.Context, st store.Store, chat string, errorf func(string, ...any)) {
+	_, problems, err := engine.Verify(ctx, st, chat)
+	if err != nil {
+		errorf("verifying: %v", err)
+		return
+	}
+	for _, p := range problems {
+		errorf("%s", p)
+	}
+	if damage, err := st.Check(ctx); err != nil || len(damage) > 0 {
+		errorf("the database: %v %v", damage, err)
+	}
+	tree, err := st.Tree(ctx, chat)
+	if err != nil {
+		errorf("reading the tree: %v", err)
+		return
+	}
+	for _, a := range tree {
+		auditAgent(ctx, st, a, errorf)
+	}
+	items, err := st.Inbox(ctx, store.InboxQuery{Chat: chat})
+	if err != nil || len(items) > 0 {
+		errorf("%d items still wait in the inbox (%v)", len(items), err)
+	}
+}
+
+func auditAgent(ctx context.Context, st store.Store, a store.Agent, errorf func(string, ...any)) {
+	auditHistory(ctx, st, a, errorf)
+	calls, err := st.ModelCalls(ctx, a.ID)
+	if err != nil {
+		errorf("%s: reading model calls: %v", a.ID, err)
+		return
+	}
+	replied := map[int]int{}
+	for _, c := range calls {
+		if c.Status == "replied" {
+			replied[c.Turn]++
+		}
+	}
+	for turn, n := range replied {
+		if n > 1 {
+			errorf("%s: turn %d was answered %d times", a.ID, turn, n)
+		}
+	}
+	if a.Depth == 0 {
+		return
+	}
+	task, err := st.Task(ctx, a.ID)
+	if err != nil {
+		errorf("%s: its task: %v", a.ID, err)
+		return
+	}
+	if task.Reason == "" || task.Status == "running" || task.Status == "pending" || task.Status == "waiting" {
+		errorf("%s has ended as %s, but its task is %q for the reason %q", a.ID, a.Status, task.Status, task.Reason)
+	}
+	reports := 0
+	log, err := st.Log(ctx, a.Parent)
+	if err != nil {
+		errorf("%s: reading the log of its parent: %v", a.ID, err)
+		return
+	}
+	for _, e := range log {
+		if e.Type != "child_ended" || e.Verdict != store.Applied {
+			continue
+		}
+		ev, err := agent.DecodeEvent(e.Type, e.Body)
+		if err != nil {
+			errorf("%s: %v", a.ID, err)
+			return
+		}
+		if ended := ev.(agent.ChildEnded); ended.Task == task.Number {
+			reports++
+			if string(ended.Reason) != task.Reason {
+				errorf("%s ended for %s, but its parent was told %s", a.ID, task.Reason, ended.Reason)
+			}
+		}
+	}
+	if reports != 1 {
+		errorf("%s has ended and its parent was told %d times", a.ID, reports)
+	}
+}
+
+// auditHistory checks that positions are dense and every tool call is followed
+// by exactly one result, in call order.
+func auditHistory(ctx context.Context, st store.Store, a store.Agent, errorf func(string, ...any)) {
+	rows, err := st.History(ctx, a.ID, 0)
+	if err != nil {
+		errorf("%s: reading the history: %v", a.ID, err)
+		return
+	}
+	var open []message.ToolCall
+	for i, row := range rows {
+		if row.Pos != i {
+			errorf("%s: position %d holds message %d", a.ID, i, row.Pos)
+			return
+		}
+		m, err := row.Decode()
+		if err != nil {
+			errorf("%s: %v", a.ID, err)
+			return
+		}
+		if m.Role == message.Tool {
+			res, ok := m.Parts[0].(message.ToolResult)
+			if !ok || len(open) == 0 || res.CallID != open[0].ID || res.Name != open[0].Name {
+				errorf("%s: the result at %d answers no open call", a.ID, i)
+				return
+			}
+			open = open[1:]
+			continue
+		}
+		if len(open) > 0 {
+			errorf("%s: message %d stands before the result of %s", a.ID, i, open[0].Name)
+			return
+		}
+		open = m.Calls()
+		if m.Role == message.Assistant && strings.TrimSpace(m.Text()) == "" && len(open) == 0 {
+			errorf("%s: the reply at %d says nothing", a.ID, i)
+		}
+	}
+	if len(open) > 0 {
+		errorf("%s: the history ends with %d calls open", a.ID, len(open))
+	}
+}

@@ -1,0 +1,236 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// Setup is what a suite gives an engine under test.
+type Setup struct {
+	Dir       string
+	Performer engine.Performer
+	Crash     func(point string) bool
+	NewID     func() string
+}
+
+// Factory opens an engine on what Setup.Dir holds. The returned function ends
+// it as a dead process would leave it, and gives the folder free.
+type Factory func(t *testing.T, s Setup) (engine.Runtime, store.Store, func())
+
+// Crash plays the life of a whole tree under a seed: parent, parallel
+// children, grandchildren, retries, timeouts, cancels, user messages at random
+// moments, with crashes at up to three points, one of them often in recovery
+// itself. Afterwards nothing that was acknowledged may be missing, nothing may
+// have happened twice, and the log must replay to the stored state.
+func Crash(t *testing.T, open Factory, seed uint64) {
+	t.Helper()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		points := make([]int, 1+r.IntN(3))
+		for i := range points {
+			points[i] = r.IntN(60)
+		}
+		life := newLife(t, open, dir, seed, r)
+		for _, at := range points {
+			life.run(at)
+			if t.Failed() {
+				return
+			}
+		}
+		life.run(-1)
+		life.check()
+	})
+}
+
+// CrashEverywhere crashes the same life at its first, second, third, …
+// boundary, until it gets through without one.
+func CrashEverywhere(t *testing.T, open Factory, seed uint64) {
+	t.Helper()
+	for at := 0; ; at++ {
+		dir := t.TempDir()
+		crashed := false
+		synctest.Test(t, func(t *testing.T) {
+			life := newLife(t, open, dir, seed, rand.New(rand.NewPCG(seed, 2)))
+			crashed = life.run(at)
+			life.run(-1)
+			life.check()
+		})
+		if t.Failed() {
+			t.Fatalf("seed %d, crash at boundary %d", seed, at)
+		}
+		if !crashed {
+			t.Logf("seed %d: %d boundaries", seed, at)
+			return
+		}
+	}
+}
+
+// life is one tree from its birth to its end, over several processes.
+type life struct {
+	t     *testing.T
+	open  Factory
+	dir   string
+	seed  uint64
+	world *World
+	r     *rand.Rand
+
+	chat  string
+	mu    sync.Mutex
+	acked map[string]bool // user messages that the engine has acknowledged
+	sent  int
+	wants int // messages the user still wants to send
+}
+
+func newLife(t *testing.T, open Factory, dir string, seed uint64, r *rand.Rand) *life {
+	return &life{t: t, open: open, dir: dir, seed: seed, world: NewWorld(seed), r: r, acked: map[string]bool{}, wants: 1 + r.IntN(4)}
+}
+
+// run starts a process, goes on with what is there, and lets it crash at the
+// given boundary (-1: never). It tells whether it crashed.
+func (l *life) run(at int) bool {
+	l.t.Helper()
+	n, crashed := 0, make(chan struct{})
+	rt, st, kill := l.open(l.t, Setup{
+		Dir: l.dir, Performer: l.world, NewID: func() string { return "chat" },
+		Crash: func(string) bool {
+			n++
+			if n-1 == at {
+				close(crashed)
+				return true
+			}
+			return false
+		},
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	var user sync.WaitGroup
+	user.Go(func() { l.user(ctx, rt, st) })
+	done := make(chan struct{})
+	go func() { user.Wait(); close(done) }()
+	var died bool
+	select {
+	case <-crashed:
+		died = true
+	case <-done:
+		if at < 0 {
+			l.settle(ctx, rt, st)
+		}
+	case <-time.After(24 * time.Hour): // of fake time
+		l.t.Errorf("seed %d: stuck after %d boundaries", l.seed, n)
+	}
+	cancel()
+	user.Wait()
+	kill()
+	synctest.Wait()
+	return died
+}
+
+// user is a person who creates the chat, recovers it after a crash, sends
+// messages at random moments and sometimes stops something.
+func (l *life) user(ctx context.Context, rt engine.Runtime, st store.Store) {
+	if err := l.begin(ctx, rt, st); err != nil {
+		return
+	}
+	for ctx.Err() == nil {
+		l.mu.Lock()
+		if l.sent >= l.wants {
+			l.mu.Unlock()
+			return
+		}
+		id := fmt.Sprintf("msg%d", l.sent+1)
+		pause := time.Duration(l.r.IntN(1500)) * time.Millisecond
+		stop := l.r.IntN(5) == 0
+		victim := fmt.Sprintf("chat.%d", 1+l.r.IntN(3))
+		if l.r.IntN(3) == 0 {
+			victim = "chat"
+		}
+		l.mu.Unlock()
+		if err := rt.Send(ctx, l.chat, id, message.Of(message.User, message.KindUser, "do "+id)); err != nil {
+			return // not acknowledged: sent again by the next process
+		}
+		l.mu.Lock()
+		l.acked[id] = true
+		l.sent++
+		l.mu.Unlock()
+		if !sleep(ctx, pause) {
+			return
+		}
+		if stop {
+			if err := rt.Cancel(ctx, victim, "user"); err != nil && !errors.Is(err, engine.ErrUnknown) && ctx.Err() == nil && !errors.Is(err, engine.ErrClosed) {
+				l.t.Errorf("seed %d: cancelling %s: %v", l.seed, victim, err)
+			}
+		}
+	}
+}
+
+func (l *life) begin(ctx context.Context, rt engine.Runtime, st store.Store) error {
+	if _, err := st.Chat(ctx, "chat"); err == nil {
+		l.chat = "chat"
+		return rt.Recover(ctx, "")
+	}
+	id, err := rt.CreateChat(ctx, Chat())
+	l.chat = id
+	return err
+}
+
+// settle lets the tree come to rest and has the user say one last thing, so
+// that whatever waits for a turn is taken in.
+func (l *life) settle(ctx context.Context, rt engine.Runtime, st store.Store) {
+	for i := range 3 {
+		if !l.rest(ctx, st) {
+			return
+		}
+		id := fmt.Sprintf("last%d", i)
+		if err := rt.Send(ctx, l.chat, id, message.Of(message.User, message.KindUser, "finish")); err != nil {
+			l.t.Errorf("seed %d: last message: %v", l.seed, err)
+			return
+		}
+		l.acked[id] = true
+	}
+	l.rest(ctx, st)
+}
+
+// rest waits, in fake time, until no agent is at work.
+func (l *life) rest(ctx context.Context, st store.Store) bool {
+	for range 2000 {
+		if !sleep(ctx, time.Second) {
+			return false
+		}
+		tree, err := st.Tree(ctx, l.chat)
+		if err != nil {
+			l.t.Errorf("reading the tree: %v", err)
+			return false
+		}
+		busy := false
+		for _, a := range tree {
+			if a.Depth == 0 && a.Status != string(agent.StatusIdle) || a.Depth > 0 && a.EndedAt == 0 {
+				busy = true
+			}
+		}
+		if !busy {
+			return true
+		}
+	}
+	l.t.Errorf("seed %d: the tree does not come to rest", l.seed)
+	return false
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,205 @@
+// The Read tool: a text file with line numbers, in pieces if it is large, or
+// an image.
+
+package files
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cadre-dev/cadre/internal/tool"
+)
+
+//go:embed read.md
+var readDescription string
+
+const readSchema = `{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1}},"required":["path"],"additionalProperties":false}`
+
+const (
+	readLines     = 2000    // shown unless limit says otherwise
+	readLineRunes = 2000    // shown of one line
+	countUpTo     = 8 << 20 // bytes after the shown part whose lines are counted
+)
+
+type readInput struct {
+	Path   string `json:"path"`
+	Offset count  `json:"offset"`
+	Limit  count  `json:"limit"`
+}
+
+func readTool() tool.Tool {
+	return tool.Tool{
+		Name:        "Read",
+		Description: strings.TrimSpace(readDescription),
+		Schema:      json.RawMessage(readSchema),
+		Class:       tool.Reads,
+		Run:         runRead,
+	}
+}
+
+func runRead(ctx context.Context, env tool.Env, input json.RawMessage) (tool.Result, error) {
+	in, err := decode[readInput](input)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	f, err := openFolder(env)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer f.close()
+
+	name, info, err := f.locate(in.Path)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if info.IsDir() {
+		return tool.Result{}, fmt.Errorf("%s is a folder: list it with LS", shown(name))
+	}
+	file, info, err := f.open(name)
+	if err != nil {
+		return tool.Result{}, f.explain(name, err)
+	}
+	defer func() { _ = file.Close() }()
+
+	text := newLines(readLineRunes * utf8.UTFMax)
+	text.reset(ctx, file)
+	head, err := text.head()
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("reading %s: %w", shown(name), err)
+	}
+	if len(head) == 0 {
+		return tool.Text(shown(name) + " is empty (0 bytes)."), nil
+	}
+	if isBinary(head) {
+		if kind, ok := imageType(head); ok {
+			return readImage(text.r, name, kind, info.Size())
+		}
+		return tool.Result{}, fmt.Errorf("%s is a binary file (%s, %s) and is not shown", shown(name), mediaType(head), bytesText(info.Size()))
+	}
+	text.skipBOM()
+	answer, err := numbered(text, info, in.Offset.or(1), in.Limit.or(readLines))
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("reading %s: %w", shown(name), err)
+	}
+	return tool.Text(answer), nil
+}
+
+// numbered shows up to limit lines from line first on, and says what remains.
+func numbered(text *lines, info fs.FileInfo, first, limit int) (string, error) {
+	for n := 1; n < first; n++ {
+		_, _, err := text.next()
+		if errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("offset %d is past the end: the file has %d lines", first, n-1)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	var b strings.Builder
+	last := first - 1
+	ended, full := false, false
+	for last-first+1 < limit {
+		before := text.read
+		line, cut, err := text.next()
+		if errors.Is(err, io.EOF) {
+			ended = true
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		shortened, more := shorten(line, readLineRunes)
+		entry := fmt.Sprintf("%6d\t%s", last+1, shortened)
+		if cut += more; cut > 0 {
+			entry += fmt.Sprintf("… [%s of this line cut]", bytesText(cut))
+		}
+		if b.Len()+len(entry) >= maxOutput && last >= first {
+			text.read = before // the line is not shown: it remains
+			full = true
+			break
+		}
+		b.WriteString(entry + "\n")
+		last++
+	}
+	if last < first {
+		return "", fmt.Errorf("offset %d is past the end: the file has %d lines", first, last)
+	}
+	rest, err := remaining(text, info.Size(), first, last, ended, full)
+	if err != nil {
+		return "", err
+	}
+	b.WriteString(rest)
+	switch {
+	case text.crlf > 0 && text.lf == 0:
+		b.WriteString("[lines end in CR LF]\n")
+	case text.crlf > 0:
+		b.WriteString("[some lines end in CR LF]\n")
+	}
+	return b.String(), nil
+}
+
+// remaining says what follows line last, and how to read it. If full is set,
+// the line after it has been consumed already.
+func remaining(text *lines, size int64, first, last int, ended, full bool) (string, error) {
+	if !ended && !full {
+		_, err := text.r.Peek(1)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		ended = err != nil
+	}
+	if ended {
+		return "", nil
+	}
+	left := size - text.read
+	total, known := last, false
+	if left <= countUpTo {
+		if full {
+			total++
+		}
+		more, err := countLines(text.r)
+		if err != nil {
+			return "", err
+		}
+		total, known = total+more, true
+	}
+	why := ""
+	if full {
+		why = fmt.Sprintf(", as one answer holds at most %s", bytesText(maxOutput))
+	}
+	if known {
+		return fmt.Sprintf("[lines %d-%d of %d shown%s; read on with offset %d]\n", first, last, total, why, last+1), nil
+	}
+	return fmt.Sprintf("[lines %d-%d shown%s; %s of %s remain; read on with offset %d]\n",
+		first, last, why, bytesText(left), bytesText(size), last+1), nil
+}
+
+// countLines counts the lines of r, the last of which need not be ended.
+func countLines(r io.Reader) (int, error) {
+	buf := make([]byte, 64<<10)
+	n, ended := 0, true
+	for {
+		k, err := r.Read(buf)
+		if k > 0 {
+			n += bytes.Count(buf[:k], []byte("\n"))
+			ended = buf[k-1] == '\n'
+		}
+		if errors.Is(err, io.EOF) {
+			if !ended {
+				n++
+			}
+			return n, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
