@@ -21,7 +21,7 @@ const snapshotEvery = 32
 // and then acts. If nothing could be written, nothing has happened: the
 // deliveries go back, and the states in memory are as before.
 func (e *Engine) commit(batch []delivery) {
-	t := &tx{e: e, staged: map[string]*staged{}, ends: map[string]store.EndTask{}, prompts: map[string]bool{}}
+	t := &tx{e: e, at: e.cfg.Now().UnixMilli(), staged: map[string]*staged{}, ends: map[string]store.EndTask{}, prompts: map[string]bool{}}
 	for _, d := range batch {
 		t.deliver(d)
 	}
@@ -105,6 +105,7 @@ func (e *Engine) setPaused(err error) {
 // tx is a batch on its way into the store.
 type tx struct {
 	e       *Engine
+	at      int64 // the time of all its events
 	staged  map[string]*staged
 	order   []*staged
 	entries []*store.Entry
@@ -140,6 +141,7 @@ func (t *tx) deliver(d delivery) {
 }
 
 func (t *tx) step(d delivery) {
+	d.ev = agent.Stamp(d.ev, t.at)
 	s, err := t.agent(d)
 	if err != nil {
 		t.reply(d, err)
@@ -212,7 +214,7 @@ func (t *tx) entry(s *staged, d delivery, v store.Verdict) (*store.Entry, error)
 		chat = c.Spec.Chat
 	}
 	return &store.Entry{
-		Chat: chat, Agent: d.agent, At: t.e.cfg.Now().UnixMilli(),
+		Chat: chat, Agent: d.agent, At: t.at,
 		Type: agent.EventType(d.ev), Version: agent.Version, Body: body, Verdict: v,
 	}, nil
 }

@@ -163,7 +163,7 @@ func (e *Engine) CreateChat(ctx context.Context, c NewChat) (string, error) {
 	id := e.cfg.NewID()
 	c.Spec.ID, c.Spec.Chat, c.Spec.Parent, c.Spec.Depth = id, id, "", 0
 	c.Spec.User = c.User.ID
-	ev := agent.Created{At: e.now(), Spec: c.Spec, Tokens: c.Tokens}
+	ev := agent.Created{Spec: c.Spec, Tokens: c.Tokens}
 	if err := e.deliver(ctx, delivery{agent: id, ev: ev, chat: &c}); err != nil {
 		return "", fmt.Errorf("creating the chat: %w", err)
 	}
@@ -182,12 +182,12 @@ func (e *Engine) Send(ctx context.Context, to, id string, body message.Message) 
 	if _, err := e.cfg.Store.UserMessage(ctx, id); err == nil {
 		return nil
 	}
-	return e.Deliver(ctx, to, agent.UserMessage{At: e.now(), ID: id, Tokens: Tokens(body), Body: body})
+	return e.Deliver(ctx, to, agent.UserMessage{ID: id, Tokens: Tokens(body), Body: body})
 }
 
 // Cancel asks an agent and everything below it to end.
 func (e *Engine) Cancel(ctx context.Context, id, by string) error {
-	err := e.Deliver(ctx, id, agent.Cancel{At: e.now(), Reason: agent.ReasonCancelled, By: by})
+	err := e.Deliver(ctx, id, agent.Cancel{Reason: agent.ReasonCancelled, By: by})
 	if errors.Is(err, agent.ErrStale) {
 		return nil // it had ended already
 	}
@@ -267,8 +267,6 @@ func (e *Engine) Close() {
 	})
 }
 
-func (e *Engine) now() agent.At { return agent.At(e.cfg.Now().UnixMilli()) }
-
 // loop is the one goroutine that steps and commits.
 func (e *Engine) loop() {
 	defer close(e.ended)
@@ -285,7 +283,7 @@ func (e *Engine) loop() {
 		}
 		batch := e.box.take(batchCap)
 		for _, id := range e.timers.due(e.cfg.Now().UnixMilli()) {
-			batch = append(batch, delivery{agent: id, ev: agent.Tick{At: e.now()}})
+			batch = append(batch, delivery{agent: id, ev: agent.Tick{}})
 		}
 		if len(batch) == 0 {
 			continue

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/message"
@@ -47,7 +48,7 @@ type Job struct {
 	Turn    int
 	System  string            // its system prompt
 	History []message.Message // only for CallModel and Compact
-	Now     func() agent.At
+	Now     func() time.Time
 }
 
 // perform starts an outside effect. It runs on the loop.
@@ -65,14 +66,14 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 		e.start(l, fmt.Sprintf("model %d.%d", f.Turn, f.Try), func(ctx context.Context, job Job) (agent.Event, []message.Message) {
 			return e.callModel(ctx, job, f)
 		}, func(text string) agent.Event {
-			return agent.ModelFailed{At: e.now(), Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: text}
+			return agent.ModelFailed{Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: text}
 		})
 	case agent.RunTool:
 		e.start(l, fmt.Sprintf("tool %d.%d", f.Turn, f.Call), func(ctx context.Context, job Job) (agent.Event, []message.Message) {
 			return e.runTool(ctx, job, f), nil
 		}, func(text string) agent.Event {
 			return agent.ToolFinished{
-				At: e.now(), Turn: f.Turn, Call: f.Call, IsError: true,
+				Turn: f.Turn, Call: f.Call, IsError: true,
 				Parts: []message.Part{message.TextPart{Text: text}},
 			}
 		})
@@ -80,19 +81,19 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 		e.start(l, "compact", func(ctx context.Context, job Job) (agent.Event, []message.Message) {
 			return e.cfg.Performer.Compact(ctx, job, f), nil
 		}, func(text string) agent.Event {
-			return agent.Compacted{At: e.now(), Turn: f.Turn, Message: text}
+			return agent.Compacted{Turn: f.Turn, Message: text}
 		})
 	case agent.Consult:
 		e.start(l, "consult "+f.Item, func(ctx context.Context, job Job) (agent.Event, []message.Message) {
 			return e.cfg.Performer.Consult(ctx, job, f), nil
 		}, func(string) agent.Event {
-			return agent.Consulted{At: e.now(), Item: f.Item}
+			return agent.Consulted{Item: f.Item}
 		})
 	case agent.RunAcceptance:
 		e.start(l, "acceptance", func(ctx context.Context, job Job) (agent.Event, []message.Message) {
 			return e.cfg.Performer.Accept(ctx, job), nil
 		}, func(text string) agent.Event {
-			return agent.AcceptanceDone{At: e.now(), Output: text}
+			return agent.AcceptanceDone{Output: text}
 		})
 	case agent.AddMessage, agent.Enqueue, agent.Place, agent.AddResults, agent.SetCall, agent.OpenCall,
 		agent.RecordModel, agent.OpenItem, agent.ShowItem, agent.CloseItem, agent.Conclude,
@@ -106,7 +107,7 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 func (e *Engine) start(l *live, key string, do func(context.Context, Job) (agent.Event, []message.Message), failed func(string) agent.Event) {
 	ctx, cancel := context.WithCancel(e.base)
 	l.running[key] = cancel
-	job := Job{Spec: l.state.Spec, Turn: l.state.Turn, History: l.history, Now: e.now}
+	job := Job{Spec: l.state.Spec, Turn: l.state.Turn, History: l.history, Now: e.cfg.Now}
 	id := job.Spec.ID
 	e.work.Go(func() {
 		defer cancel()
@@ -132,13 +133,13 @@ func (e *Engine) callModel(ctx context.Context, job Job, f agent.CallModel) (age
 	if job.History == nil {
 		h, err := e.history(ctx, job.Spec.ID)
 		if err != nil {
-			return agent.ModelFailed{At: e.now(), Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: err.Error()}, nil
+			return agent.ModelFailed{Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: err.Error()}, nil
 		}
 		job.History, loaded = h, h
 	}
 	var err error
 	if job.System, err = e.prompt(ctx, job.Spec.Prompt); err != nil {
-		return agent.ModelFailed{At: e.now(), Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: err.Error()}, nil
+		return agent.ModelFailed{Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: err.Error()}, nil
 	}
 	offsets := map[int]int{}
 	call := store.ModelCallID(job.Spec.ID, f.Turn, f.Try)
@@ -185,12 +186,12 @@ func (e *Engine) runTool(ctx context.Context, job Job, f agent.RunTool) agent.Ev
 	input, err := e.toolInput(ctx, job, f)
 	if err != nil {
 		return agent.ToolFinished{
-			At: e.now(), Turn: f.Turn, Call: f.Call, IsError: true,
+			Turn: f.Turn, Call: f.Call, IsError: true,
 			Parts: []message.Part{message.TextPart{Text: err.Error()}},
 		}
 	}
 	start := func() bool {
-		return e.Deliver(ctx, job.Spec.ID, agent.ToolStarted{At: e.now(), Turn: f.Turn, Call: f.Call}) == nil
+		return e.Deliver(ctx, job.Spec.ID, agent.ToolStarted{Turn: f.Turn, Call: f.Call}) == nil
 	}
 	return e.cfg.Performer.RunTool(ctx, job, f, input, start)
 }

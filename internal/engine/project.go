@@ -111,7 +111,7 @@ func (p *projection) effect(f agent.Effect) error {
 	case agent.CancelChild:
 		p.tx.todo = append(p.tx.todo, delivery{
 			agent: fmt.Sprintf("%s.%d", spec.ID, f.Task),
-			ev:    agent.Cancel{At: agent.At(at), Reason: f.Reason, Force: f.Force, By: spec.ID},
+			ev:    agent.Cancel{Reason: f.Reason, Force: f.Force, By: spec.ID},
 		})
 	case agent.Report:
 		p.report(f)
@@ -428,7 +428,7 @@ func (p *projection) startChild(f agent.StartChild) {
 	}
 	p.tx.todo = append(p.tx.todo, delivery{
 		agent: spec.ID, start: &f,
-		ev: agent.Created{At: agent.At(p.entry.At), Spec: spec, Tokens: f.Tokens, Task: f.Body},
+		ev: agent.Created{Spec: spec, Tokens: f.Tokens, Task: f.Body},
 	})
 }
 
@@ -438,7 +438,7 @@ func (p *projection) report(f agent.Report) {
 	end := p.tx.ends[spec.ID]
 	p.doc(store.EndAgent{ID: spec.ID, Summary: summary(end.Result), Error: end.Error, EndedAt: p.entry.At})
 	p.tx.todo = append(p.tx.todo, delivery{agent: spec.Parent, ev: agent.ChildEnded{
-		At: agent.At(p.entry.At), Task: f.Task, Reason: f.Outcome.Reason,
+		Task: f.Task, Reason: f.Outcome.Reason,
 		Spent: f.Spent, Held: f.Held, Unpriced: f.Unpriced, Tokens: int64(len(end.Result)+len(end.Error))/4 + 16,
 	}})
 }

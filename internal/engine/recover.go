@@ -22,9 +22,9 @@ func (e *Engine) Recover(ctx context.Context, chat string) error {
 	}
 	var acks []chan error
 	for _, w := range waiting {
-		d := delivery{agent: w.Agent, ev: agent.Recovered{At: e.now()}, reply: make(chan error, 1)}
+		d := delivery{agent: w.Agent, ev: agent.Recovered{}, reply: make(chan error, 1)}
 		if !w.Busy {
-			d.ev = agent.Tick{At: e.now()} // sets its timer, or does what is due
+			d.ev = agent.Tick{} // sets its timer, or does what is due
 		}
 		if !e.box.put(d) {
 			return ErrClosed

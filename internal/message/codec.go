@@ -8,29 +8,39 @@ import (
 // A part is stored as an object whose "type" names its kind. The encoding is
 // canonical: fields in declaration order, nothing that depends on a map.
 
+// The plain types have the fields of a part and not its method, so that the
+// tagged ones below are no parts themselves.
+type (
+	plainText     TextPart
+	plainThinking ThinkingPart
+	plainImage    ImagePart
+	plainCall     ToolCall
+	plainResult   ToolResult
+)
+
 type taggedText struct {
 	Type string `json:"type"`
-	TextPart
+	plainText
 }
 
 type taggedThinking struct {
 	Type string `json:"type"`
-	ThinkingPart
+	plainThinking
 }
 
 type taggedImage struct {
 	Type string `json:"type"`
-	ImagePart
+	plainImage
 }
 
 type taggedCall struct {
 	Type string `json:"type"`
-	ToolCall
+	plainCall
 }
 
 type taggedResult struct {
 	Type string `json:"type"`
-	ToolResult
+	plainResult
 	Parts json.RawMessage `json:"parts"`
 }
 
@@ -50,22 +60,22 @@ func EncodeParts(parts []Part) ([]byte, error) {
 func encodePart(p Part) ([]byte, error) {
 	switch p := p.(type) {
 	case TextPart:
-		return json.Marshal(taggedText{"text", p})
+		return json.Marshal(taggedText{"text", plainText(p)})
 	case ThinkingPart:
-		return json.Marshal(taggedThinking{"thinking", p})
+		return json.Marshal(taggedThinking{"thinking", plainThinking(p)})
 	case ImagePart:
-		return json.Marshal(taggedImage{"image", p})
+		return json.Marshal(taggedImage{"image", plainImage(p)})
 	case ToolCall:
 		if len(p.Input) == 0 {
 			p.Input = json.RawMessage("{}")
 		}
-		return json.Marshal(taggedCall{"tool_call", p})
+		return json.Marshal(taggedCall{"tool_call", plainCall(p)})
 	case ToolResult:
 		inner, err := EncodeParts(p.Parts)
 		if err != nil {
 			return nil, fmt.Errorf("encoding the result of %s: %w", p.Name, err)
 		}
-		return json.Marshal(taggedResult{"tool_result", p, inner})
+		return json.Marshal(taggedResult{"tool_result", plainResult(p), inner})
 	}
 	return nil, fmt.Errorf("encoding a part: unknown part %T", p)
 }
@@ -115,8 +125,8 @@ func decodePart(b []byte) (Part, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.ToolResult.Parts = inner
-		return t.ToolResult, nil
+		t.plainResult.Parts = inner
+		return ToolResult(t.plainResult), nil
 	}
 	return nil, fmt.Errorf("decoding a part: unknown type %q", tag.Type)
 }

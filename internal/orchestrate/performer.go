@@ -112,15 +112,15 @@ func (p *Performer) toolTokens(names []string) int64 {
 
 // CallModel implements engine.Performer.
 func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.CallModel, onDelta func(kind string, part int, name, text string)) agent.Event {
-	info := agent.CallInfo{Model: call.Model, StartedAt: int64(job.Now())}
+	info := agent.CallInfo{Model: call.Model, StartedAt: job.Now().UnixMilli()}
 	failed := func(err error) agent.Event {
-		ev := agent.ModelFailed{At: job.Now(), Turn: call.Turn, Try: call.Try, Kind: agent.Failure(llm.KindOf(err)), Message: err.Error(), Priced: true}
+		ev := agent.ModelFailed{Turn: call.Turn, Try: call.Try, Kind: agent.Failure(llm.KindOf(err)), Message: err.Error(), Priced: true}
 		var e *llm.Error
 		if errors.As(err, &e) {
 			ev.RetryAfter = e.RetryAfter.Milliseconds()
 			info.RequestID = e.RequestID
 		}
-		info.EndedAt = int64(ev.At)
+		info.EndedAt = job.Now().UnixMilli()
 		ev.Info = info
 		return ev
 	}
@@ -130,7 +130,7 @@ func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.Ca
 	}
 	reply, err := provider.Call(ctx, p.request(job, call, model), func(d llm.Delta) {
 		if info.FirstAt == 0 {
-			info.FirstAt = int64(job.Now())
+			info.FirstAt = job.Now().UnixMilli()
 		}
 		onDelta(string(d.Kind), d.Part, d.Name, d.Text)
 	})
@@ -163,7 +163,7 @@ func taskOf(history []message.Message) string {
 func (p *Performer) replied(job engine.Job, call agent.CallModel, reply *llm.Reply, price agent.Price, info agent.CallInfo) agent.Event {
 	body := message.Message{Role: message.Assistant, Kind: message.KindReply, Parts: reply.Parts}
 	ev := agent.ModelReplied{
-		At: job.Now(), Turn: call.Turn, Try: call.Try, Stop: agent.Stop(reply.Stop),
+		Turn: call.Turn, Try: call.Try, Stop: agent.Stop(reply.Stop),
 		Text:   strings.TrimSpace(body.Text()) != "",
 		Spent:  agent.Amount{Tokens: reply.Usage.Total(), Cost: costOf(reply.Usage, price)},
 		Priced: price.Known, Tokens: reply.Usage.Total(), Body: body,
@@ -171,7 +171,7 @@ func (p *Performer) replied(job engine.Job, call agent.CallModel, reply *llm.Rep
 	for _, c := range body.Calls() {
 		ev.Calls = append(ev.Calls, p.propose(job.Spec, c))
 	}
-	info.EndedAt, info.Usage, info.RequestID = int64(ev.At), reply.Usage, reply.RequestID
+	info.EndedAt, info.Usage, info.RequestID = job.Now().UnixMilli(), reply.Usage, reply.RequestID
 	if reply.Model != "" {
 		info.Model = reply.Model
 	}
@@ -186,7 +186,7 @@ func costOf(u message.Usage, price agent.Price) int64 {
 // RunTool implements engine.Performer.
 func (p *Performer) RunTool(ctx context.Context, job engine.Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event {
 	finished := func(isError bool, parts []message.Part) agent.Event {
-		ev := agent.ToolFinished{At: job.Now(), Turn: run.Turn, Call: run.Call, IsError: isError, Parts: parts}
+		ev := agent.ToolFinished{Turn: run.Turn, Call: run.Call, IsError: isError, Parts: parts}
 		ev.Tokens = engine.Tokens(message.Message{Parts: parts})
 		return ev
 	}
@@ -208,17 +208,17 @@ func (p *Performer) RunTool(ctx context.Context, job engine.Job, run agent.RunTo
 // Compact implements engine.Performer. This version cannot shorten a history:
 // the agent ends with an error that says so.
 func (p *Performer) Compact(_ context.Context, job engine.Job, c agent.Compact) agent.Event {
-	return agent.Compacted{At: job.Now(), Turn: c.Turn, Message: "this version cannot shorten a conversation; use a model with a larger context window, or start a new chat"}
+	return agent.Compacted{Turn: c.Turn, Message: "this version cannot shorten a conversation; use a model with a larger context window, or start a new chat"}
 }
 
 // Consult implements engine.Performer: without an answer of the
 // orchestrator's model the question goes to the user.
 func (p *Performer) Consult(_ context.Context, job engine.Job, c agent.Consult) agent.Event {
-	return agent.Consulted{At: job.Now(), Item: c.Item}
+	return agent.Consulted{Item: c.Item}
 }
 
 // Accept implements engine.Performer. No role has an acceptance command in
 // this version, so that it is never asked.
 func (p *Performer) Accept(_ context.Context, job engine.Job) agent.Event {
-	return agent.AcceptanceDone{At: job.Now(), Output: "acceptance commands cannot be run by this version"}
+	return agent.AcceptanceDone{Output: "acceptance commands cannot be run by this version"}
 }

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/cadre-dev/cadre/internal/agent"
@@ -63,8 +64,16 @@ func Audit(ctx context.Context, st store.Store, chat string, errorf func(string,
 		errorf("reading the tree: %v", err)
 		return
 	}
+	told := map[string][]agent.Reason{} // what the parents were told of their children
 	for _, a := range tree {
-		auditAgent(ctx, st, a, errorf)
+		reports(ctx, st, a.ID, told, errorf)
+	}
+	for _, a := range tree {
+		auditHistory(ctx, st, a, errorf)
+		auditTurns(ctx, st, a, errorf)
+		if a.Depth > 0 {
+			auditTask(ctx, st, a, told[a.ID], errorf)
+		}
 	}
 	items, err := st.Inbox(ctx, store.InboxQuery{Chat: chat})
 	if err != nil || len(items) > 0 {
@@ -72,8 +81,30 @@ func Audit(ctx context.Context, st store.Store, chat string, errorf func(string,
 	}
 }
 
-func auditAgent(ctx context.Context, st store.Store, a store.Agent, errorf func(string, ...any)) {
-	auditHistory(ctx, st, a, errorf)
+// reports collects the ends of children that an agent has taken in.
+func reports(ctx context.Context, st store.Store, id string, told map[string][]agent.Reason, errorf func(string, ...any)) {
+	log, err := st.Log(ctx, id)
+	if err != nil {
+		errorf("%s: reading the log: %v", id, err)
+		return
+	}
+	for _, e := range log {
+		if e.Type != "child_ended" || e.Verdict != store.Applied {
+			continue
+		}
+		ev, err := agent.DecodeEvent(e.Type, e.Body)
+		if err != nil {
+			errorf("%s: %v", id, err)
+			return
+		}
+		ended := ev.(agent.ChildEnded)
+		child := fmt.Sprintf("%s.%d", id, ended.Task)
+		told[child] = append(told[child], ended.Reason)
+	}
+}
+
+// auditTurns checks that no turn was answered twice.
+func auditTurns(ctx context.Context, st store.Store, a store.Agent, errorf func(string, ...any)) {
 	calls, err := st.ModelCalls(ctx, a.ID)
 	if err != nil {
 		errorf("%s: reading model calls: %v", a.ID, err)
@@ -90,9 +121,11 @@ func auditAgent(ctx context.Context, st store.Store, a store.Agent, errorf func(
 			errorf("%s: turn %d was answered %d times", a.ID, turn, n)
 		}
 	}
-	if a.Depth == 0 {
-		return
-	}
+}
+
+// auditTask checks that a sub-agent's end is on record and has reached its
+// parent exactly once.
+func auditTask(ctx context.Context, st store.Store, a store.Agent, told []agent.Reason, errorf func(string, ...any)) {
 	task, err := st.Task(ctx, a.ID)
 	if err != nil {
 		errorf("%s: its task: %v", a.ID, err)
@@ -101,30 +134,8 @@ func auditAgent(ctx context.Context, st store.Store, a store.Agent, errorf func(
 	if task.Reason == "" || task.Status == "running" || task.Status == "pending" || task.Status == "waiting" {
 		errorf("%s has ended as %s, but its task is %q for the reason %q", a.ID, a.Status, task.Status, task.Reason)
 	}
-	reports := 0
-	log, err := st.Log(ctx, a.Parent)
-	if err != nil {
-		errorf("%s: reading the log of its parent: %v", a.ID, err)
-		return
-	}
-	for _, e := range log {
-		if e.Type != "child_ended" || e.Verdict != store.Applied {
-			continue
-		}
-		ev, err := agent.DecodeEvent(e.Type, e.Body)
-		if err != nil {
-			errorf("%s: %v", a.ID, err)
-			return
-		}
-		if ended := ev.(agent.ChildEnded); ended.Task == task.Number {
-			reports++
-			if string(ended.Reason) != task.Reason {
-				errorf("%s ended for %s, but its parent was told %s", a.ID, task.Reason, ended.Reason)
-			}
-		}
-	}
-	if reports != 1 {
-		errorf("%s has ended and its parent was told %d times", a.ID, reports)
+	if len(told) != 1 || string(told[0]) != task.Reason {
+		errorf("%s ended for %q; its parent was told %v", a.ID, task.Reason, told)
 	}
 }
 

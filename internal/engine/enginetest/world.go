@@ -133,10 +133,10 @@ func (w *World) CallModel(ctx context.Context, job engine.Job, call agent.CallMo
 	w.Calls[fmt.Sprintf("%s/%d", job.Spec.ID, call.Turn)]++
 	w.mu.Unlock()
 	r := w.rand("model", job.Spec.ID, call.Turn, call.Try)
-	info := agent.CallInfo{Model: "world", StartedAt: int64(job.Now())}
+	info := agent.CallInfo{Model: "world", StartedAt: job.Now().UnixMilli()}
 	failed := func(kind agent.Failure, text string, after int64) agent.Event {
-		info.EndedAt = int64(job.Now())
-		return agent.ModelFailed{At: job.Now(), Turn: call.Turn, Try: call.Try, Kind: kind, Message: text, RetryAfter: after, Priced: true, Info: info}
+		info.EndedAt = job.Now().UnixMilli()
+		return agent.ModelFailed{Turn: call.Turn, Try: call.Try, Kind: kind, Message: text, RetryAfter: after, Priced: true, Info: info}
 	}
 	if err := w.wait(ctx, r); err != nil {
 		return failed(agent.FailNetwork, err.Error(), 0)
@@ -153,12 +153,12 @@ func (w *World) CallModel(ctx context.Context, job engine.Job, call agent.CallMo
 		return failed(a.Fail, "the world says no", a.After)
 	}
 	onDelta("text", 0, "", a.Text)
-	info.EndedAt = int64(job.Now())
+	info.EndedAt = job.Now().UnixMilli()
 	if a.Spent == (agent.Amount{}) {
 		a.Spent.Tokens = 100
 	}
 	ev := agent.ModelReplied{
-		At: job.Now(), Turn: call.Turn, Try: call.Try, Stop: a.Stop, Text: a.Text != "",
+		Turn: call.Turn, Try: call.Try, Stop: a.Stop, Text: a.Text != "",
 		Spent: a.Spent, Priced: true, Tokens: int64(50 * len(job.History)), Info: info,
 	}
 	var parts []message.Part
@@ -204,13 +204,13 @@ func (w *World) RunTool(ctx context.Context, job engine.Job, run agent.RunTool, 
 	key := fmt.Sprintf("%s/%d.%d", job.Spec.ID, run.Turn, run.Call)
 	r := w.rand("tool", key)
 	finished := func(isError bool, text string) agent.Event {
-		return agent.ToolFinished{At: job.Now(), Turn: run.Turn, Call: run.Call, IsError: isError, Tokens: 10, Parts: []message.Part{message.TextPart{Text: text}}}
+		return agent.ToolFinished{Turn: run.Turn, Call: run.Call, IsError: isError, Tokens: 10, Parts: []message.Part{message.TextPart{Text: text}}}
 	}
 	if run.Name == Crashy {
 		panic("the tool has a bug")
 	}
 	if run.Name == Guard && run.Grant == "" {
-		return agent.ApprovalNeeded{At: job.Now(), Turn: run.Turn, Call: run.Call, Grant: "hash of " + key, Action: "write " + key, Reason: "it writes"}
+		return agent.ApprovalNeeded{Turn: run.Turn, Call: run.Call, Grant: "hash of " + key, Action: "write " + key, Reason: "it writes"}
 	}
 	if run.Class == agent.ClassWrite {
 		if !start() {
@@ -228,17 +228,17 @@ func (w *World) RunTool(ctx context.Context, job engine.Job, run agent.RunTool, 
 
 // Compact implements engine.Performer.
 func (w *World) Compact(_ context.Context, job engine.Job, c agent.Compact) agent.Event {
-	return agent.Compacted{At: job.Now(), Turn: c.Turn, OK: true, Tokens: 100}
+	return agent.Compacted{Turn: c.Turn, OK: true, Tokens: 100}
 }
 
 // Consult implements engine.Performer.
 func (w *World) Consult(_ context.Context, job engine.Job, c agent.Consult) agent.Event {
-	return agent.Consulted{At: job.Now(), Item: c.Item}
+	return agent.Consulted{Item: c.Item}
 }
 
 // Accept implements engine.Performer.
 func (w *World) Accept(_ context.Context, job engine.Job) agent.Event {
-	return agent.AcceptanceDone{At: job.Now(), Passed: true}
+	return agent.AcceptanceDone{Passed: true}
 }
 
 // Prompt implements engine.Performer.

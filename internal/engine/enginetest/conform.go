@@ -1,0 +1,568 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// Conform runs the conformance suite.
+func Conform(t *testing.T, open Factory) {
+	for name, test := range map[string]func(*bench){
+		"a message is answered":                   testAnswer,
+		"children report in order, once":          testFanIn,
+		"wait any ends the others":                testAny,
+		"a message detaches delegations":          testDetach,
+		"cancel ends the whole tree":              testCancel,
+		"a panic fails one call":                  testPanic,
+		"an approval survives a restart":          testApproval,
+		"a denied call is not run":                testDenied,
+		"a question survives a restart":           testQuestion,
+		"a started write is never repeated":       testStartedWrite,
+		"a backoff survives a restart":            testBackoff,
+		"finished turns are not made again":       testNoRepeat,
+		"the same message twice is one":           testDuplicate,
+		"unknown agents and closed engines":       testClosed,
+		"limits end a run and say so":             testLimit,
+		"a child can do only what its parent may": testCapabilities,
+		"a thousand children":                     testThousand,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				b := &bench{T: t, open: open, dir: dir, world: NewWorld(7), ctx: t.Context()}
+				b.start()
+				test(b)
+				b.kill()
+				if !t.Failed() {
+					b.audit()
+				}
+			})
+		})
+	}
+}
+
+// bench is one engine under test, which can be restarted.
+type bench struct {
+	*testing.T
+	open  Factory
+	dir   string
+	world *World
+	ctx   context.Context //nolint:containedctx // of one test
+	rt    engine.Runtime
+	st    store.Store
+	kill  func()
+	chat  string
+	sent  int
+	done  <-chan agent.Outcome
+}
+
+func (b *bench) start() {
+	b.rt, b.st, b.kill = b.open(b.T, Setup{Dir: b.dir, Performer: b.world, NewID: func() string { return "chat" }})
+	b.done, _ = b.rt.Outcomes("chat")
+}
+
+// restart ends the process and lets another one recover.
+func (b *bench) restart() {
+	b.Helper()
+	b.kill()
+	synctest.Wait()
+	b.start()
+	if err := b.rt.Recover(b.ctx, ""); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// audit opens what was left once more and holds it against the rules.
+func (b *bench) audit() {
+	b.start()
+	defer b.kill()
+	Audit(b.ctx, b.st, "chat", b.Errorf)
+}
+
+// think lets the model of an agent (by its depth) say the answers in turn; the
+// last one is said again.
+func (b *bench) think(byDepth map[int][]Answer) {
+	b.world.Think = func(job engine.Job, call agent.CallModel) Answer {
+		answers := byDepth[job.Spec.Depth]
+		return answers[min(call.Turn, len(answers))-1]
+	}
+}
+
+func (b *bench) create() {
+	b.Helper()
+	id, err := b.rt.CreateChat(b.ctx, Chat())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.chat = id
+}
+
+func (b *bench) say(text string) {
+	b.Helper()
+	if b.chat == "" {
+		b.create()
+	}
+	b.sent++
+	if err := b.rt.Send(b.ctx, b.chat, fmt.Sprintf("m%d", b.sent), message.Of(message.User, message.KindUser, text)); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// outcome waits for the end of a run.
+func (b *bench) outcome() agent.Reason {
+	b.Helper()
+	select {
+	case o := <-b.done:
+		return o.Reason
+	case <-time.After(time.Hour):
+		b.Fatal("the run does not end")
+		return ""
+	}
+}
+
+func (b *bench) want(r agent.Reason) {
+	b.Helper()
+	if got := b.outcome(); got != r {
+		b.Errorf("the run ended as %s, want %s", got, r)
+	}
+}
+
+// transcript is the history of an agent, a line a message.
+func (b *bench) transcript(id string) string {
+	b.Helper()
+	rows, err := b.st.History(b.ctx, id, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var out strings.Builder
+	for _, row := range rows {
+		m, err := row.Decode()
+		if err != nil {
+			b.Fatal(err)
+		}
+		text := m.Text()
+		for _, c := range m.Calls() {
+			text += "[" + c.Name + "]"
+		}
+		for _, p := range m.Parts {
+			if r, ok := p.(message.ToolResult); ok {
+				text += r.Name + ": " + message.Text(r.Parts)
+				if r.IsError {
+					text += " (error)"
+				}
+			}
+		}
+		fmt.Fprintf(&out, "%s %s\n", m.Kind, strings.TrimSpace(text))
+	}
+	return out.String()
+}
+
+func (b *bench) wantTranscript(id, want string) {
+	b.Helper()
+	if got := b.transcript(id); got != want {
+		b.Errorf("transcript of %s:\n%swant:\n%s", id, got, want)
+	}
+}
+
+func (b *bench) inbox() []store.Item {
+	b.Helper()
+	items, err := b.st.Inbox(b.ctx, store.InboxQuery{Chat: b.chat})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return items
+}
+
+func (b *bench) status(id string) string {
+	b.Helper()
+	a, err := b.st.Agent(b.ctx, id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return a.Status
+}
+
+func submit(result string) Answer {
+	return Answer{Calls: []Call{{Tool: Submit, Input: fmt.Sprintf(`{"result":%q}`, result)}}}
+}
+
+func spawn(p *agent.Plan) Answer { return Answer{Calls: []Call{{Tool: Spawn, Plan: p}}} }
+
+func testAnswer(b *bench) {
+	b.think(map[int][]Answer{0: {{Text: "hello"}}})
+	b.say("hi")
+	b.want(agent.ReasonCompleted)
+	b.wantTranscript("chat", "user hi\nreply hello\n")
+}
+
+func testFanIn(b *bench) {
+	b.world.Think = func(job engine.Job, call agent.CallModel) Answer {
+		switch {
+		case job.Spec.Depth == 1:
+			return submit("found by " + job.Spec.ID)
+		case call.Turn == 1:
+			return spawn(Plan(3))
+		}
+		return Answer{Text: "all in"}
+	}
+	b.say("go")
+	b.want(agent.ReasonCompleted)
+	b.wantTranscript("chat", "user go\nreply [spawn_agents]\n"+
+		"result spawn_agents: chat.1 completed: found by chat.1\nchat.2 completed: found by chat.2\nchat.3 completed: found by chat.3\n"+
+		"reply all in\n")
+	for i, name := range []string{"worker", "worker-2", "worker-3"} {
+		a, err := b.st.Agent(b.ctx, fmt.Sprintf("chat.%d", i+1))
+		if err != nil || a.Name != name || a.Path != "main/"+name || a.Cause != "m1" {
+			b.Errorf("agent %d: %+v %v", i+1, a, err)
+		}
+	}
+}
+
+func testAny(b *bench) {
+	b.world.Think = func(job engine.Job, call agent.CallModel) Answer {
+		switch {
+		case job.Spec.ID == "chat.2":
+			return submit("first")
+		case job.Spec.Depth == 1:
+			return Answer{Fail: agent.FailRateLimit, After: 60_000}
+		case call.Turn == 1:
+			p := Plan(3)
+			p.Wait = 1
+			return spawn(p)
+		}
+		return Answer{Text: "enough"}
+	}
+	b.say("race")
+	b.want(agent.ReasonCompleted)
+	for id, want := range map[string]string{"chat.1": "superseded", "chat.2": "completed", "chat.3": "superseded"} {
+		if got := b.status(id); got != want {
+			b.Errorf("%s is %s, want %s", id, got, want)
+		}
+	}
+}
+
+func testDetach(b *bench) {
+	release := make(chan struct{})
+	b.world.Think = func(job engine.Job, _ agent.CallModel) Answer {
+		last := job.History[len(job.History)-1]
+		switch {
+		case job.Spec.Depth == 1:
+			<-release
+			return submit("late")
+		case last.Kind == message.KindResults:
+			return Answer{Text: "and now the result"}
+		case strings.Contains(last.Text(), "how far"):
+			return Answer{Text: "still running"}
+		}
+		return spawn(Plan(1))
+	}
+	b.say("work")
+	synctest.Wait()
+	<-time.After(time.Second)
+	b.say("how far are they?")
+	<-time.After(time.Second)
+	if got := b.transcript("chat"); !strings.HasSuffix(got, "user how far are they?\nreply still running\n") {
+		b.Errorf("while the task runs:\n%s", got)
+	}
+	close(release)
+	b.want(agent.ReasonCompleted)
+	b.wantTranscript("chat", "user work\nreply [spawn_agents]\n"+
+		"result spawn_agents: running, task chat.1. The results will arrive as a message.\n"+
+		"user how far are they?\nreply still running\nresults chat.1 completed: late\nreply and now the result\n")
+}
+
+func testCancel(b *bench) {
+	b.think(map[int][]Answer{
+		0: {spawn(Plan(2))},
+		1: {spawn(Plan(2))},
+		2: {{Fail: agent.FailRateLimit, After: 3_600_000}},
+	})
+	b.say("deep")
+	<-time.After(10 * time.Second)
+	if got := b.status("chat.2.2"); got != "retrying" {
+		b.Fatalf("chat.2.2 is %s", got)
+	}
+	if err := b.rt.Cancel(b.ctx, "chat.1", "user"); err != nil {
+		b.Fatal(err)
+	}
+	for id, want := range map[string]string{"chat.1": "cancelled", "chat.1.1": "cancelled", "chat.2": "awaiting_children", "chat": "awaiting_children"} {
+		if got := b.status(id); got != want {
+			b.Errorf("after stopping chat.1, %s is %s, want %s", id, got, want)
+		}
+	}
+	if err := b.rt.Cancel(b.ctx, "chat", "user"); err != nil {
+		b.Fatal(err)
+	}
+	b.want(agent.ReasonCancelled)
+	for id, want := range map[string]string{"chat.2": "cancelled", "chat.2.2": "cancelled", "chat": "idle"} {
+		if got := b.status(id); got != want {
+			b.Errorf("after stopping the chat, %s is %s, want %s", id, got, want)
+		}
+	}
+}
+
+func testPanic(b *bench) {
+	b.think(map[int][]Answer{0: {{Calls: []Call{{Tool: Crashy}, {Tool: Read}}}, {Panics: true}}})
+	b.say("careful")
+	b.want(agent.ReasonFailed) // the model client panics at each try
+	want := "user careful\nreply [Crashy][Read]\nresult Crashy: internal error: it crashed; the log has the details (error)\nresult Read: done chat/1.1\n"
+	b.wantTranscript("chat", want)
+	b.think(map[int][]Answer{0: {{Text: "back"}}})
+	b.say("again")
+	b.want(agent.ReasonCompleted)
+}
+
+func testApproval(b *bench) {
+	b.think(map[int][]Answer{0: {{Calls: []Call{{Tool: Guard}}}, {Text: "written"}}})
+	b.say("write")
+	<-time.After(time.Minute)
+	b.restart()
+	items := b.inbox()
+	if len(items) != 1 || items[0].Kind != "approval" || items[0].Action != "write chat/1.0" || items[0].Path != "main" {
+		b.Fatalf("inbox: %+v", items)
+	}
+	if b.world.Writes["chat/1.0"] != 0 {
+		b.Error("it wrote before it was allowed")
+	}
+	allow := agent.ApprovalAnswered{Item: items[0].ID, Allow: true, Scope: "once", By: "u1"}
+	if err := b.rt.Deliver(b.ctx, "chat", allow); err != nil {
+		b.Fatal(err)
+	}
+	if err := b.rt.Deliver(b.ctx, "chat", allow); !errors.Is(err, agent.ErrNotWaiting) {
+		b.Errorf("a second answer: %v", err)
+	}
+	b.want(agent.ReasonCompleted)
+	if b.world.Writes["chat/1.0"] != 1 {
+		b.Errorf("it wrote %d times", b.world.Writes["chat/1.0"])
+	}
+	item, err := b.st.Item(b.ctx, items[0].ID)
+	if err != nil || item.How != "allowed" || item.By != "u1" {
+		b.Errorf("the decision on record: %+v %v", item, err)
+	}
+}
+
+func testDenied(b *bench) {
+	b.think(map[int][]Answer{0: {{Calls: []Call{{Tool: Guard}}}, {Text: "as you wish"}}})
+	b.say("write")
+	<-time.After(time.Second)
+	if err := b.rt.Deliver(b.ctx, "chat", agent.ApprovalAnswered{Item: b.inbox()[0].ID, Reason: "not there"}); err != nil {
+		b.Fatal(err)
+	}
+	b.want(agent.ReasonCompleted)
+	if len(b.world.Writes) > 0 {
+		b.Errorf("a denied call was run: %v", b.world.Writes)
+	}
+	if got := b.transcript("chat"); !strings.Contains(got, "Guarded: Denied by the user: not there (error)") {
+		b.Errorf("transcript:\n%s", got)
+	}
+}
+
+func testQuestion(b *bench) {
+	b.think(map[int][]Answer{
+		0: {spawn(Plan(1)), {Text: "done"}},
+		1: {{Calls: []Call{{Tool: Ask, Input: `{"question":"which year?"}`}}}, submit("2024 it is")},
+	})
+	b.say("date it")
+	<-time.After(time.Minute)
+	b.restart()
+	if got := b.status("chat.1"); got != "awaiting_answer" {
+		b.Errorf("it is %s", got)
+	}
+	task, err := b.st.Task(b.ctx, "chat.1")
+	if err != nil || task.Status != "waiting" {
+		b.Errorf("its task: %+v %v", task, err)
+	}
+	items := b.inbox()
+	if len(items) != 1 || items[0].Kind != "question" || !strings.Contains(items[0].Action, "which year?") {
+		b.Fatalf("inbox: %+v", items)
+	}
+	if err := b.rt.Deliver(b.ctx, "chat.1", agent.QuestionAnswered{Item: items[0].ID, Answer: "2024"}); err != nil {
+		b.Fatal(err)
+	}
+	b.want(agent.ReasonCompleted)
+	b.wantTranscript("chat.1", "task part 1\nreply [ask_user]\nresult ask_user: 2024\nreply [submit_result]\nresult submit_result: Recorded.\n")
+}
+
+func testStartedWrite(b *bench) {
+	b.world.Latency = time.Minute
+	b.think(map[int][]Answer{0: {{Calls: []Call{{Tool: Read}, {Tool: Write}}}, {Text: "hm"}}})
+	b.say("write")
+	for b.world.writes("chat/1.1") == 0 {
+		<-time.After(100 * time.Millisecond)
+	}
+	b.restart() // while it runs
+	b.want(agent.ReasonCompleted)
+	if n := b.world.writes("chat/1.1"); n != 1 {
+		b.Errorf("the write ran %d times", n)
+	}
+	if got := b.transcript("chat"); !strings.Contains(got, "Write: Interrupted: the process ended while this ran. Its effects are unknown") {
+		b.Errorf("transcript:\n%s", got)
+	}
+}
+
+func (w *World) writes(key string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.Writes[key]
+}
+
+func testBackoff(b *bench) {
+	b.world.Think = func(_ engine.Job, call agent.CallModel) Answer {
+		if call.Try == 1 {
+			return Answer{Fail: agent.FailRateLimit, After: 600_000}
+		}
+		return Answer{Text: "at last"}
+	}
+	b.say("hi")
+	began := time.Now()
+	<-time.After(time.Minute)
+	b.restart()
+	b.want(agent.ReasonCompleted)
+	if waited := time.Since(began); waited < 10*time.Minute || waited > 13*time.Minute {
+		b.Errorf("it waited %s, the vendor asked for 10 minutes", waited)
+	}
+}
+
+func testNoRepeat(b *bench) {
+	b.world.Latency = time.Minute
+	b.think(map[int][]Answer{0: {{Calls: []Call{{Tool: Read}}}, {Calls: []Call{{Tool: Read}}}, {Text: "read"}}})
+	b.say("read")
+	for range 4 {
+		<-time.After(40 * time.Second)
+		b.restart()
+	}
+	b.want(agent.ReasonCompleted)
+	calls, err := b.st.ModelCalls(b.ctx, "chat")
+	if err != nil {
+		b.Fatal(err)
+	}
+	replied, lost := 0, 0
+	for _, c := range calls {
+		switch c.Status {
+		case "replied":
+			replied++
+		case "lost":
+			lost++
+		default:
+			b.Errorf("a model call is %s", c.Status)
+		}
+	}
+	asked := 0
+	for _, n := range b.world.Calls {
+		asked += n
+	}
+	if replied != 3 || asked != replied+lost {
+		b.Errorf("%d calls were made; on record are %d replies and %d lost", asked, replied, lost)
+	}
+}
+
+func testDuplicate(b *bench) {
+	b.think(map[int][]Answer{0: {{Text: "once"}}})
+	b.say("hi")
+	b.want(agent.ReasonCompleted)
+	b.sent--
+	b.say("hi")
+	b.restart()
+	b.sent--
+	b.say("hi")
+	<-time.After(time.Minute)
+	b.wantTranscript("chat", "user hi\nreply once\n")
+}
+
+func testClosed(b *bench) {
+	b.create()
+	if err := b.rt.Cancel(b.ctx, "nobody", "user"); !errors.Is(err, engine.ErrUnknown) {
+		b.Errorf("cancelling an unknown agent: %v", err)
+	}
+	b.rt.Close()
+	if err := b.rt.Cancel(b.ctx, "chat", "user"); !errors.Is(err, engine.ErrClosed) {
+		b.Errorf("cancelling on a closed engine: %v", err)
+	}
+	if _, err := b.rt.CreateChat(b.ctx, Chat()); !errors.Is(err, engine.ErrClosed) {
+		b.Errorf("creating on a closed engine: %v", err)
+	}
+}
+
+func testLimit(b *bench) {
+	b.think(map[int][]Answer{0: {{Text: "reading on", Calls: []Call{{Tool: Read}}}}})
+	c := Chat()
+	c.Spec.Limits.Turns = 3
+	id, err := b.rt.CreateChat(b.ctx, c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.chat = id
+	b.say("read it all")
+	b.want(agent.ReasonMaxTurns)
+	if got := b.transcript("chat"); strings.Count(got, "reply") != 4 || !strings.Contains(got, "Read: Not executed: the turn limit is reached. (error)") {
+		b.Errorf("transcript:\n%s", got)
+	}
+	b.say("and again") // limits count per user message
+	b.want(agent.ReasonMaxTurns)
+	if got := b.transcript("chat"); strings.Count(got, "reply") != 8 {
+		b.Errorf("transcript:\n%s", got)
+	}
+	c.Spec.Limits.Cost, c.Spec.Price.Known = 100, false
+	if _, err := b.rt.CreateChat(b.ctx, c); !errors.Is(err, agent.ErrNoPrice) {
+		b.Errorf("a cost limit without a price: %v", err)
+	}
+}
+
+func testCapabilities(b *bench) {
+	b.think(map[int][]Answer{
+		0: {spawn(Plan(1)), {Text: "done"}},
+		1: {{Calls: []Call{{Tool: Write}, {Tool: Spawn, Plan: Plan(1)}}}, submit("tried")},
+		2: {{Calls: []Call{{Tool: Write}}}, submit("tried")},
+	})
+	c := Chat()
+	c.Spec.Delegable = []string{Read, Spawn, Submit, GiveUp}
+	id, err := b.rt.CreateChat(b.ctx, c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.chat = id
+	b.say("write")
+	b.want(agent.ReasonCompleted)
+	if len(b.world.Writes) > 0 {
+		b.Errorf("a sub-agent wrote: %v", b.world.Writes)
+	}
+	for _, id := range []string{"chat.1", "chat.1.1"} {
+		if got := b.transcript(id); !strings.Contains(got, `Write: The tool "Write" is not available to you. (error)`) {
+			b.Errorf("transcript of %s:\n%s", id, got)
+		}
+	}
+}
+
+func testThousand(b *bench) {
+	b.world.Think = func(job engine.Job, call agent.CallModel) Answer {
+		switch {
+		case job.Spec.Depth == 1 && call.Turn == 1:
+			return Answer{Calls: []Call{{Tool: Read}}}
+		case job.Spec.Depth == 1:
+			return submit("of " + job.Spec.ID)
+		case call.Turn == 1:
+			return spawn(Plan(1000))
+		}
+		return Answer{Text: "all thousand"}
+	}
+	b.say("go")
+	<-time.After(200 * time.Millisecond)
+	b.restart()
+	b.want(agent.ReasonCompleted)
+	got := b.transcript("chat")
+	for i := 1; i <= 1000; i++ {
+		if line := fmt.Sprintf("chat.%d completed: of chat.%d\n", i, i); strings.Count(got, line) != 1 {
+			b.Fatalf("%q stands %d times in the parent's history", line, strings.Count(got, line))
+		}
+	}
+}
