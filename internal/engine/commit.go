@@ -113,6 +113,7 @@ type tx struct {
 	prompts map[string]bool          // written in this batch
 	acts    []act
 	replies []func()
+	over    []string   // model calls that have ended: what they said so far is committed or void
 	todo    []delivery // between agents, delivered in this same batch
 }
 
@@ -317,6 +318,9 @@ func (t *tx) act() {
 	if n := len(t.entries); n > 0 {
 		e.cfg.Feed.Notify(t.entries[n-1].Seq)
 	}
+	for _, call := range t.over {
+		e.cfg.Feed.Discard(call)
+	}
 	for _, r := range t.replies {
 		r()
 	}
@@ -327,10 +331,18 @@ func (t *tx) act() {
 		e.perform(e.live[a.agent], a.effect)
 	}
 	for _, s := range t.order {
-		if s.last != nil && s.state.Ended() {
+		if s.last != nil && resting(s.state) {
 			delete(e.live, s.state.Spec.ID)
 		}
 	}
+}
+
+// resting tells whether nothing is expected to happen to the agent: it has
+// ended, or waits for the user's next message. Its snapshot is fresh, so that
+// it costs no memory and is quickly loaded again.
+func resting(s agent.State) bool {
+	_, idle := s.Phase.(agent.Idle)
+	return s.Ended() || idle && s.LiveChildren() == 0
 }
 
 // working tells whether the agent will need its history soon.

@@ -38,11 +38,12 @@ type Config struct {
 	Crash func(point string) bool
 }
 
-// Feed is told what has been committed, and passes on what is being said.
+// Feed is told what has been committed, and passes on what is being said. Its
+// methods do not block.
 type Feed interface {
-	Notify(seq int64)
-	Publish(Delta)
-	Discard(call string)
+	Notify(seq int64)    // changes up to seq are committed
+	Publish(Delta)       // a piece of a reply has come
+	Discard(call string) // that model call is over; what it said is committed or void
 }
 
 // Delta is a piece of a reply on its way to the reader. It is never stored
@@ -182,7 +183,11 @@ func (e *Engine) Send(ctx context.Context, to, id string, body message.Message) 
 	if _, err := e.cfg.Store.UserMessage(ctx, id); err == nil {
 		return nil
 	}
-	return e.Deliver(ctx, to, agent.UserMessage{ID: id, Tokens: Tokens(body), Body: body})
+	err := e.Deliver(ctx, to, agent.UserMessage{ID: id, Tokens: Tokens(body), Body: body})
+	if errors.Is(err, store.ErrDuplicate) {
+		return nil // sent twice at the same time
+	}
+	return err
 }
 
 // Cancel asks an agent and everything below it to end.

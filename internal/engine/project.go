@@ -275,9 +275,7 @@ func (p *projection) recordModel(f agent.RecordModel) {
 		call.From = p.s.state.Pos - 1
 	}
 	p.doc(store.NewModelCall{ModelCall: call})
-	if f.Outcome == "lost" || f.Outcome == "failed" {
-		p.tx.e.cfg.Feed.Discard(store.ModelCallID(call.Agent, f.Turn, f.Try))
-	}
+	p.tx.over = append(p.tx.over, store.ModelCallID(call.Agent, f.Turn, f.Try))
 }
 
 // requestType sorts the request by what it answers.
