@@ -58,7 +58,6 @@ func (e *Engine) agent(id string) (*live, error) {
 	l := &live{state: st, fresh: fresh, running: map[string]context.CancelFunc{}}
 	if !st.Ended() {
 		e.live[id] = l
-		e.timers.set(id, st.Deadline())
 	}
 	return l, nil
 }

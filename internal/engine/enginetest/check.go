@@ -69,6 +69,7 @@ func Audit(ctx context.Context, st store.Store, chat string, errorf func(string,
 		reports(ctx, st, a.ID, told, errorf)
 	}
 	for _, a := range tree {
+		auditState(ctx, st, a, errorf)
 		auditHistory(ctx, st, a, errorf)
 		auditTurns(ctx, st, a, errorf)
 		if a.Depth > 0 {
@@ -78,6 +79,21 @@ func Audit(ctx context.Context, st store.Store, chat string, errorf func(string,
 	items, err := st.Inbox(ctx, store.InboxQuery{Chat: chat})
 	if err != nil || len(items) > 0 {
 		errorf("%d items still wait in the inbox (%v)", len(items), err)
+	}
+}
+
+// auditState checks that an agent at rest holds nothing back.
+func auditState(ctx context.Context, st store.Store, a store.Agent, errorf func(string, ...any)) {
+	s, _, err := engine.Load(ctx, st, a.ID)
+	if err != nil {
+		errorf("%s: %v", a.ID, err)
+		return
+	}
+	if !s.Ended() && (s.Held != agent.Amount{}) {
+		errorf("%s rests and still holds %+v for children", a.ID, s.Held)
+	}
+	if fx := s.Outstanding(); len(fx) > 0 {
+		errorf("%s rests and %v is under way", a.ID, fx)
 	}
 }
 
@@ -111,7 +127,11 @@ func auditTurns(ctx context.Context, st store.Store, a store.Agent, errorf func(
 		return
 	}
 	replied := map[int]int{}
+	tries := map[[2]int]int{}
 	for _, c := range calls {
+		if tries[[2]int{c.Turn, c.Try}]++; tries[[2]int{c.Turn, c.Try}] > 1 {
+			errorf("%s: try %d of turn %d is on record twice", a.ID, c.Try, c.Turn)
+		}
 		if c.Status == "replied" {
 			replied[c.Turn]++
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,8 @@ func Conform(t *testing.T, open Factory) {
 		"wait any ends the others":                testAny,
 		"a message detaches delegations":          testDetach,
 		"cancel ends the whole tree":              testCancel,
+		"cancel stops what runs":                  testCancelRunning,
+		"queued messages outlive a stop":          testQueueOutlivesStop,
 		"a panic fails one call":                  testPanic,
 		"an approval survives a restart":          testApproval,
 		"a denied call is not run":                testDenied,
@@ -41,6 +44,11 @@ func Conform(t *testing.T, open Factory) {
 			synctest.Test(t, func(t *testing.T) {
 				b := &bench{T: t, open: open, dir: dir, world: NewWorld(7), ctx: t.Context()}
 				b.start()
+				defer func() {
+					if t.Failed() {
+						b.kill()
+					}
+				}()
 				test(b)
 				b.kill()
 				if !t.Failed() {
@@ -67,7 +75,8 @@ type bench struct {
 }
 
 func (b *bench) start() {
-	b.rt, b.st, b.kill = b.open(b.T, Setup{Dir: b.dir, Performer: b.world, NewID: func() string { return "chat" }})
+	rt, st, kill := b.open(b.T, Setup{Dir: b.dir, Performer: b.world, NewID: func() string { return "chat" }})
+	b.rt, b.st, b.kill = rt, st, sync.OnceFunc(kill)
 	b.done, _ = b.rt.Outcomes("chat")
 }
 
@@ -309,6 +318,64 @@ func testCancel(b *bench) {
 			b.Errorf("after stopping the chat, %s is %s, want %s", id, got, want)
 		}
 	}
+}
+
+func testCancelRunning(b *bench) {
+	b.world.SlowTools = 50 * time.Second
+	b.think(map[int][]Answer{
+		0: {spawn(Plan(2))},
+		1: {{Calls: []Call{{Tool: Read}, {Tool: Read}}}},
+	})
+	b.say("long")
+	for tree, _ := b.st.Tree(b.ctx, "chat"); len(tree) < 3; tree, _ = b.st.Tree(b.ctx, "chat") {
+		<-time.After(time.Millisecond)
+	}
+	for b.status("chat.1") != "acting" || b.status("chat.2") != "acting" {
+		<-time.After(time.Millisecond)
+	}
+	if err := b.rt.Cancel(b.ctx, "chat.1", "user"); err != nil {
+		b.Fatal(err)
+	}
+	synctest.Wait()
+	if n := b.world.stops(); n != 2 {
+		b.Errorf("%d of the 2 tools of chat.1 were stopped", n)
+	}
+	if err := b.rt.Cancel(b.ctx, "chat", "user"); err != nil {
+		b.Fatal(err)
+	}
+	b.want(agent.ReasonCancelled)
+	synctest.Wait()
+	if n := b.world.stops(); n != 4 {
+		b.Errorf("%d of 4 tools were stopped", n)
+	}
+}
+
+func (w *World) stops() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.Stops
+}
+
+func testQueueOutlivesStop(b *bench) {
+	b.world.SlowTools = 50 * time.Second
+	b.think(map[int][]Answer{0: {{Calls: []Call{{Tool: Read}}}, {Text: "both"}}})
+	b.say("one")
+	for b.status("chat") != "acting" {
+		<-time.After(time.Millisecond)
+	}
+	b.say("two") // waits behind the tool
+	if err := b.rt.Cancel(b.ctx, "chat", "user"); err != nil {
+		b.Fatal(err)
+	}
+	b.want(agent.ReasonCancelled)
+	b.restart()
+	<-time.After(24 * time.Hour)
+	if got := b.status("chat"); got != "idle" {
+		b.Errorf("a message queued before a stop started a run: it is %s", got)
+	}
+	b.say("three")
+	b.want(agent.ReasonCompleted)
+	b.wantTranscript("chat", "user one\nreply [Read]\nresult Read: Cancelled before this had a result. (error)\nuser two\nuser three\nreply both\n")
 }
 
 func testPanic(b *bench) {

@@ -27,8 +27,10 @@ type World struct {
 	Seed uint64
 	// Think decides a turn; nil: at random, by the seed.
 	Think func(job engine.Job, call agent.CallModel) Answer
-	// Latency is the longest time that a model call or a tool takes.
-	Latency time.Duration
+	// Latency is the longest time that a model call or a tool takes; SlowTools
+	// is how long each tool takes, if it is not 0.
+	Latency   time.Duration
+	SlowTools time.Duration
 
 	mu     sync.Mutex
 	Writes map[string]int // how often each write began, by agent, turn and call
@@ -111,13 +113,20 @@ func (w *World) rand(parts ...any) *rand.Rand {
 	return rand.New(rand.NewPCG(w.Seed, h.Sum64()))
 }
 
-// wait lets fake time pass, or ends with ctx.
-func (w *World) wait(ctx context.Context, r *rand.Rand) error {
+func (w *World) latency(r *rand.Rand) time.Duration {
 	if w.Latency == 0 {
+		return 0
+	}
+	return time.Duration(r.Int64N(int64(w.Latency)))
+}
+
+// wait lets fake time pass, or ends with ctx.
+func (w *World) wait(ctx context.Context, d time.Duration) error {
+	if d == 0 {
 		return ctx.Err()
 	}
 	select {
-	case <-time.After(time.Duration(r.Int64N(int64(w.Latency)))):
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		w.mu.Lock()
@@ -132,13 +141,13 @@ func (w *World) CallModel(ctx context.Context, job engine.Job, call agent.CallMo
 	w.mu.Lock()
 	w.Calls[fmt.Sprintf("%s/%d", job.Spec.ID, call.Turn)]++
 	w.mu.Unlock()
-	r := w.rand("model", job.Spec.ID, call.Turn, call.Try)
+	latency := w.latency(w.rand("model", job.Spec.ID, call.Turn, call.Try))
 	info := agent.CallInfo{Model: "world", StartedAt: job.Now().UnixMilli()}
 	failed := func(kind agent.Failure, text string, after int64) agent.Event {
 		info.EndedAt = job.Now().UnixMilli()
 		return agent.ModelFailed{Turn: call.Turn, Try: call.Try, Kind: kind, Message: text, RetryAfter: after, Priced: true, Info: info}
 	}
-	if err := w.wait(ctx, r); err != nil {
+	if err := w.wait(ctx, latency); err != nil {
 		return failed(agent.FailNetwork, err.Error(), 0)
 	}
 	think := w.Think
@@ -220,7 +229,11 @@ func (w *World) RunTool(ctx context.Context, job engine.Job, run agent.RunTool, 
 		w.Writes[key]++
 		w.mu.Unlock()
 	}
-	if err := w.wait(ctx, r); err != nil {
+	latency := w.latency(r)
+	if w.SlowTools > 0 {
+		latency = w.SlowTools
+	}
+	if err := w.wait(ctx, latency); err != nil {
 		return finished(true, err.Error())
 	}
 	return finished(r.IntN(10) == 0, "done "+key)
@@ -297,6 +310,9 @@ func (w *World) randomPlan(r *rand.Rand, most int) *agent.Plan {
 		}
 		if r.IntN(6) == 0 {
 			p.Tasks[i].Spec.Limits.Turns = 1
+		}
+		if r.IntN(3) == 0 {
+			p.Tasks[i].Tokens = 100 + r.Int64N(2000) // may end for lack of budget
 		}
 	}
 	return p
