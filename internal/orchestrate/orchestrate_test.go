@@ -1,0 +1,296 @@
+package orchestrate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/role"
+	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/tool"
+)
+
+// models is a catalogue of one model that answers with what it is told to.
+type models struct {
+	reply *llm.Reply
+	err   error
+	asked *llm.Request
+}
+
+func (m *models) Find(name string) (llm.Provider, string, agent.Price, error) {
+	if name != "test/one" {
+		return nil, "", agent.Price{}, fmt.Errorf("there is no model %q", name)
+	}
+	return m, "one", agent.Price{Known: true, Input: 1_000_000, Output: 2_000_000}, nil
+}
+
+func (m *models) Call(_ context.Context, req *llm.Request, onDelta func(llm.Delta)) (*llm.Reply, error) {
+	m.asked = req
+	onDelta(llm.Delta{Kind: llm.DeltaText, Text: "hel"})
+	return m.reply, m.err
+}
+
+func newPerformer(t *testing.T, m *models) *Performer {
+	t.Helper()
+	builtin, err := role.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles, err := role.NewRegistry(builtin...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := func(name string, class tool.Class) tool.Tool {
+		return tool.Tool{
+			Name: name, Description: name, Class: class, Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`),
+			Run: func(_ context.Context, env tool.Env, in json.RawMessage) (tool.Result, error) {
+				if strings.Contains(string(in), "missing") {
+					return tool.Result{}, errors.New("no such file")
+				}
+				return tool.Text(name + " in " + env.Dir), nil
+			},
+		}
+	}
+	tools, err := tool.New(append(Tools(), ran("Read", tool.Reads), ran("LS", tool.Reads), ran("Glob", tool.Reads), ran("Grep", tool.Reads), ran("Write", tool.Writes))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(roles, tools, m, slog.New(slog.DiscardHandler))
+}
+
+func newRoot(t *testing.T, p *Performer) engine.NewChat {
+	t.Helper()
+	c, err := p.NewChat(Root{Role: "main", Model: "test/one", Dir: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestNewChat(t *testing.T) {
+	p := newPerformer(t, &models{})
+	c := newRoot(t, p)
+	if want := []string{"Glob", "Grep", "LS", "Read", "spawn_agents"}; !slices.Equal(c.Spec.Tools, want) {
+		t.Errorf("tools %v, want %v", c.Spec.Tools, want)
+	}
+	if !slices.Contains(c.Spec.Delegable, "submit_result") || slices.Contains(c.Spec.Delegable, "Write") {
+		t.Errorf("delegable %v", c.Spec.Delegable)
+	}
+	if text, ok := p.Prompt(c.Spec.Prompt); !ok || text != c.Prompt || !strings.HasPrefix(text, "Role: main\n") || !strings.Contains(text, "Working folder: /w") {
+		t.Errorf("prompt %q", text)
+	}
+	if c.Spec.Limits.Turns != 50 || c.Spec.Limits.Active != 600_000 {
+		t.Errorf("limits %+v", c.Spec.Limits)
+	}
+	if _, err := p.NewChat(Root{Role: "boss", Model: "test/one"}); err == nil || !strings.Contains(err.Error(), "there are main, general") {
+		t.Errorf("unknown role: %v", err)
+	}
+	if _, err := p.NewChat(Root{Role: "main", Model: "nope"}); err == nil {
+		t.Error("an unknown model was accepted")
+	}
+}
+
+func propose(t *testing.T, p *Performer, spec agent.Spec, name, input string) agent.Proposal {
+	t.Helper()
+	return p.propose(spec, message.ToolCall{ID: "c", Name: name, Input: json.RawMessage(input)})
+}
+
+func TestPlan(t *testing.T) {
+	p := newPerformer(t, &models{})
+	spec := newRoot(t, p).Spec
+	spec.ID = "chat"
+	got := propose(t, p, spec, "spawn_agents", `{"tasks":[{"task":"a"},{"task":"b","role":"GENERAL","cwd":"sub","timeout":"90s"}],"wait":"first_valid","deadline":"10m"}`)
+	if got.Refused || got.Class != agent.ClassDelegate || got.Plan.Wait != 1 || !got.Plan.Valid || got.Plan.Timeout != 600_000 {
+		t.Fatalf("%+v", got)
+	}
+	a, b := got.Plan.Tasks[0], got.Plan.Tasks[1]
+	if a.Role != "general" || b.Role != "general" || a.Task.Text() != "a" || a.Task.Kind != message.KindTask {
+		t.Errorf("%+v\n%+v", a, b)
+	}
+	if b.Spec.Dir != "/w/sub" || b.Spec.Limits.Active != 90_000 || a.Spec.Limits.Active != 300_000 || a.Spec.Limits.Turns != 20 {
+		t.Errorf("%+v\n%+v", a.Spec, b.Spec)
+	}
+	if a.Spec.Models[0] != "test/one" || !a.Priced || a.Size == 0 {
+		t.Errorf("%+v", a)
+	}
+	if !slices.Contains(a.Spec.Tools, "submit_result") || !slices.Contains(a.Spec.Tools, "spawn_agents") {
+		t.Errorf("tools of a child: %v", a.Spec.Tools)
+	}
+	child := a.Spec
+	child.Dir = "/w"
+	deeper := propose(t, p, child, "spawn_agents", `{"tasks":[{"task":"c"}]}`)
+	if slices.Contains(deeper.Plan.Tasks[0].Spec.Tools, "spawn_agents") {
+		t.Error("an agent at the greatest depth is offered spawn_agents")
+	}
+}
+
+func TestSiblingsShareTheirPrompt(t *testing.T) {
+	p := newPerformer(t, &models{})
+	got := propose(t, p, newRoot(t, p).Spec, "spawn_agents", `{"tasks":[{"task":"a"},{"task":"quite another"}]}`)
+	if a, b := got.Plan.Tasks[0].Spec.Prompt, got.Plan.Tasks[1].Spec.Prompt; a != b || a == "" {
+		t.Errorf("prompts %q and %q", a, b)
+	}
+}
+
+func TestRefusedProposals(t *testing.T) {
+	p := newPerformer(t, &models{})
+	spec := newRoot(t, p).Spec
+	for _, c := range []struct{ name, input, want string }{
+		{"spawn_agents", `{"tasks":[]}`, "tasks"},
+		{"spawn_agents", `{}`, "tasks"},
+		{"spawn_agents", `{"tasks":[{"task":"a","role":"wizard"},{"task":"b","cwd":"../out"}]}`, `Task 1: there is no role "wizard"; you may delegate to general. Task 2: cwd "../out" is outside`},
+		{"spawn_agents", `{"tasks":[{"task":"a","timeout":"soon"}]}`, `"soon" is no duration`},
+		{"spawn_agents", `{"tasks":[{"task":"a","model":"gone"}]}`, `there is no model "gone"`},
+		{"spawn_agents", `{"tasks":[{"task":"a"}],"wait":"some"}`, "wait"},
+		{"spawn_agents", `not json`, ""},
+		{"Read", `{"path":7}`, "path"},
+	} {
+		got := propose(t, p, spec, c.name, c.input)
+		if !got.Refused || !strings.Contains(got.Why, c.want) {
+			t.Errorf("%s %s: refused %v, %q", c.name, c.input, got.Refused, got.Why)
+		}
+	}
+	if got := propose(t, p, spec, "Write", `{}`); got.Plan != nil || got.Name != "Write" {
+		t.Errorf("a tool of others: %+v", got)
+	}
+}
+
+func TestClasses(t *testing.T) {
+	p := newPerformer(t, &models{})
+	spec := agent.Spec{Tools: []string{"Read", "Write", "submit_result", "submit_error"}}
+	for name, want := range map[string]agent.Class{"Read": agent.ClassRead, "Write": agent.ClassWrite, "submit_result": agent.ClassSubmit, "submit_error": agent.ClassGiveUp} {
+		if got := propose(t, p, spec, name, `{"result":"r","error":"e"}`); got.Class != want {
+			t.Errorf("%s is %s, want %s", name, got.Class, want)
+		}
+	}
+}
+
+func TestCallModel(t *testing.T) {
+	m := &models{reply: &llm.Reply{
+		Parts: []message.Part{message.TextPart{Text: "hello"}, message.ToolCall{ID: "c1", Name: "Read", Input: json.RawMessage(`{}`)}},
+		Stop:  llm.StopTools, Usage: message.Usage{Input: 10, Output: 5, CacheRead: 3}, RequestID: "r1",
+	}}
+	p := newPerformer(t, m)
+	job := engine.Job{
+		Spec: newRoot(t, p).Spec, System: "be kind", Now: time.Now,
+		History: []message.Message{message.Of(message.User, message.KindUser, "hi")},
+	}
+	var deltas []string
+	ev, ok := p.CallModel(t.Context(), job, agent.CallModel{Turn: 2, Try: 3, Model: "test/one", MaxOutput: 99}, func(kind string, _ int, _, text string) {
+		deltas = append(deltas, kind+":"+text)
+	}).(agent.ModelReplied)
+	if !ok || ev.Turn != 2 || ev.Try != 3 || !ev.Text || len(ev.Calls) != 1 || ev.Calls[0].Name != "Read" || ev.Stop != agent.StopTools {
+		t.Fatalf("%+v", ev)
+	}
+	if ev.Spent != (agent.Amount{Tokens: 18, Cost: 23}) || !ev.Priced || ev.Info.RequestID != "r1" || ev.Info.FirstAt == 0 {
+		t.Errorf("spent %+v, info %+v", ev.Spent, ev.Info)
+	}
+	if !slices.Equal(deltas, []string{"text:hel"}) {
+		t.Errorf("deltas %v", deltas)
+	}
+	if m.asked.System != "be kind" || m.asked.Model != "one" || m.asked.MaxOutput != 99 || m.asked.Caller.Task != "hi" || len(m.asked.Tools) != 5 || m.asked.Tools[0].Name != "Glob" {
+		t.Errorf("request %+v", m.asked)
+	}
+}
+
+func TestCallModelFails(t *testing.T) {
+	m := &models{err: &llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 7 * time.Second, Message: "slow down"}}
+	p := newPerformer(t, m)
+	job := engine.Job{Now: time.Now}
+	ignore := func(string, int, string, string) {}
+	ev, ok := p.CallModel(t.Context(), job, agent.CallModel{Turn: 1, Try: 1, Model: "test/one"}, ignore).(agent.ModelFailed)
+	if !ok || ev.Kind != agent.FailRateLimit || ev.RetryAfter != 7000 || !strings.Contains(ev.Message, "slow down") {
+		t.Errorf("%+v", ev)
+	}
+	ev, ok = p.CallModel(t.Context(), job, agent.CallModel{Turn: 1, Try: 1, Model: "gone"}, ignore).(agent.ModelFailed)
+	if !ok || ev.Kind != agent.FailNotFound {
+		t.Errorf("%+v", ev)
+	}
+}
+
+func TestRunTool(t *testing.T) {
+	p := newPerformer(t, &models{})
+	job := engine.Job{Spec: agent.Spec{Dir: "/w"}, Now: time.Now}
+	never := func() bool { t.Error("a read asked to start"); return true }
+	run := func(name, input string, class agent.Class, start func() bool) agent.Event {
+		return p.RunTool(t.Context(), job, agent.RunTool{Turn: 1, Call: 0, Name: name, Class: class}, json.RawMessage(input), start)
+	}
+	got, ok := run("Read", `{"path":"a"}`, agent.ClassRead, never).(agent.ToolFinished)
+	if !ok || got.IsError || message.Text(got.Parts) != "Read in /w" || got.Tokens == 0 {
+		t.Errorf("%+v", got)
+	}
+	got, ok = run("Read", `{"path":"missing"}`, agent.ClassRead, never).(agent.ToolFinished)
+	if !ok || !got.IsError || message.Text(got.Parts) != "no such file" {
+		t.Errorf("%+v", got)
+	}
+	if ev := run("Write", `{}`, agent.ClassWrite, func() bool { return false }); ev != nil {
+		t.Errorf("a write that may not start gave %+v", ev)
+	}
+	started := false
+	if ev := run("Write", `{}`, agent.ClassWrite, func() bool { started = true; return true }); ev == nil || !started {
+		t.Errorf("a write: %+v, started %v", ev, started)
+	}
+}
+
+func TestResults(t *testing.T) {
+	p := newPerformer(t, &models{})
+	got := p.Results([]store.Task{
+		{ID: "k.1", Name: "agent:general", Instruction: "look", Reason: "completed", Result: "found <it>"},
+		{ID: "k.2", Name: "agent:general", Instruction: "seek", Reason: "failed", ErrorKind: "sub_agent_error", Error: "too large"},
+		{ID: "k.3", Name: "agent:general", Instruction: "hide", Reason: "timeout", Result: "half"},
+	})
+	want := `{"sub_agent_results":[` +
+		`{"agent_id":"k.1","role":"general","task":"look","outcome":{"success":{"result":"found <it>"}}},` +
+		`{"agent_id":"k.2","role":"general","task":"seek","outcome":{"failure":{"error":"too large","error_kind":"sub_agent_error"}}},` +
+		`{"agent_id":"k.3","role":"general","task":"hide","outcome":{"failure":{"error":"timeout","error_kind":"timeout","partial_result":"half"}}}]}`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestResultsAreBounded(t *testing.T) {
+	p := newPerformer(t, &models{})
+	for _, n := range []int{1, 100, 1000} {
+		tasks := make([]store.Task, n)
+		for i := range tasks {
+			tasks[i] = store.Task{ID: fmt.Sprintf("k.%d", i+1), Name: "agent:general", Instruction: strings.Repeat("task ", 100), Reason: "completed", Result: strings.Repeat("ä", 50_000)}
+		}
+		got := p.Results(tasks)
+		if len([]rune(got)) > 450_000 {
+			t.Errorf("%d results have %d characters", n, len([]rune(got)))
+		}
+		if !strings.Contains(got, "of 50000 characters; the whole is kept in task k.1]") {
+			t.Errorf("%d results: the cut is not told: %.300s", n, got)
+		}
+		var back aggregated
+		if err := json.Unmarshal([]byte(got), &back); err != nil || len(back.Results) != n {
+			t.Errorf("%d results: %v", n, err)
+		}
+	}
+}
+
+// TestFirstRequestIsSmall: what a sub-agent's first request holds beyond its
+// task, in bytes of prompt and tools.
+func TestFirstRequestIsSmall(t *testing.T) {
+	p := newPerformer(t, &models{})
+	plan := propose(t, p, newRoot(t, p).Spec, "spawn_agents", `{"tasks":[{"task":"a"}]}`).Plan
+	spec := plan.Tasks[0].Spec
+	prompt, _ := p.Prompt(spec.Prompt)
+	size := len(prompt)
+	for _, s := range p.specsOf(spec.Tools) {
+		size += len(s.Name) + len(s.Description) + len(s.Schema)
+	}
+	if size > 4096 {
+		t.Errorf("prompt and tools have %d bytes, want at most 4096", size)
+	}
+}
