@@ -135,6 +135,12 @@ func (m *machine) childEnded(ev ChildEnded) error {
 	m.settle(ev)
 	if g.Closed {
 		// Superseded, or too late: recorded, not delivered.
+		if g.Ready {
+			if g.Late == nil {
+				g.Late = newBits(g.Size)
+			}
+			g.Late.set(ev.Task - g.First)
+		}
 		m.childrenEnded()
 		return nil
 	}
@@ -149,6 +155,7 @@ func (m *machine) childEnded(ev ChildEnded) error {
 		if idle {
 			m.nextTurn()
 		}
+		m.advance()
 		return nil
 	}
 	m.childrenEnded()
@@ -176,7 +183,7 @@ func (g Group) satisfied() bool {
 
 // closeGroup ends the fan-in of group k: the others are ended and count as
 // done, and the results are delivered, now to the call that waits for them,
-// or with the next turn.
+// or with the next turn. The caller goes on with what follows from that.
 func (m *machine) closeGroup(k int, rest Reason) {
 	g := &m.Groups[k]
 	g.Done, g.Closed, g.Rest = g.Size, true, rest
@@ -206,23 +213,17 @@ func (m *machine) closeGroup(k int, rest Reason) {
 		},
 		SetCall{Turn: m.Turn, Call: i, Phase: CallDone},
 	)
-	m.advance()
 }
 
-// expireGroups closes the groups whose deadline has come. What they have is
-// delivered together.
-func (m *machine) expireGroups() {
-	_, idle := m.Phase.(Idle)
-	closed := false
-	for k := 0; k < len(m.Groups); k++ { // closing one may end the agent
-		if g := m.Groups[k]; !g.Closed && g.Deadline > 0 && m.at >= g.Deadline {
+// expireGroups closes the groups whose deadline has come.
+func (m *machine) expireGroups() (closed bool) {
+	for k, g := range m.Groups {
+		if !g.Closed && g.Deadline > 0 && m.at >= g.Deadline {
 			m.closeGroup(k, ReasonTimeout)
 			closed = true
 		}
 	}
-	if idle && closed {
-		m.nextTurn()
-	}
+	return closed
 }
 
 // expects tells whether a child can still report something that the model
@@ -240,9 +241,9 @@ func (m *machine) deliverReady() {
 	var ranges []TaskRange
 	for k := range m.Groups {
 		if g := &m.Groups[k]; g.Ready {
-			ranges = append(ranges, TaskRange{First: g.First, Size: g.Size, Rest: g.Rest})
+			ranges = append(ranges, TaskRange{First: g.First, Size: g.Size, Rest: g.Rest, Late: g.Late})
 			m.Context += g.Tokens
-			g.Ready = false
+			g.Ready, g.Late = false, nil
 		}
 	}
 	if len(ranges) == 0 {

@@ -194,10 +194,12 @@ type (
 )
 
 // TaskRange is the tasks First to First+Size-1 of the agent. Those among them
-// that have not ended are told to have ended for the reason Rest.
+// that have not ended, or too late (task First+i if Late has i), are told to
+// have ended for the reason Rest.
 type TaskRange struct {
 	First, Size int
 	Rest        Reason
+	Late        Bits
 }
 
 func (AddMessage) isEffect()    {}

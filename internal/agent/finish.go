@@ -144,6 +144,9 @@ func (m *machine) cancelChildren(r Reason, force bool) {
 		reason = r
 	}
 	for _, g := range m.Groups {
+		if g.Closed && !force {
+			continue // those of a closed group have been asked already
+		}
 		for t := range g.Size {
 			if !g.Ended.Has(t) {
 				m.emit(CancelChild{Task: g.First + t, Reason: reason, Force: force})

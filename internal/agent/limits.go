@@ -164,7 +164,8 @@ func (s State) Deadline() int64 {
 	return d
 }
 
-// tick does what is due.
+// tick does all that is due, and only then goes on: what came due together is
+// taken in together.
 func (m *machine) tick() error {
 	before := m.State
 	if before.Active > 0 {
@@ -177,6 +178,11 @@ func (m *machine) tick() error {
 		m.finish(Outcome{Reason: ReasonTimeout, Result: m.soFar()}, "")
 		return nil
 	}
+	if p, ok := m.Phase.(Cancelling); ok {
+		m.force(p)
+		return nil
+	}
+	closed := m.expireGroups()
 	switch p := m.Phase.(type) {
 	case Thinking:
 		if m.at >= p.Deadline {
@@ -199,34 +205,29 @@ func (m *machine) tick() error {
 		}
 	case Acting:
 		m.expireItems(p)
-	case Cancelling:
-		m.force(p)
-		return nil
-	case Idle, Accepting, Completed, Failed:
+		m.advance()
+	case Idle:
+		if closed {
+			m.nextTurn()
+		}
+	case Accepting, Cancelling, Completed, Failed:
 	}
-	m.expireGroups()
 	return nil
 }
 
 func (m *machine) expireItems(p Acting) {
-	due := false
 	for i, c := range p.Calls {
 		if c.Deadline == 0 || m.at < c.Deadline {
 			continue
 		}
 		switch c.Phase {
 		case CallApproval:
-			due = true
 			m.emit(CloseItem{ID: c.Item, How: "expired"})
 			m.answer(i, true, "Denied: nobody answered the request for approval in time.")
 		case CallAsked:
-			due = true
 			m.emit(CloseItem{ID: c.Item, How: "expired"})
 			m.answer(i, true, "Nobody answered the question in time. Go on with your best judgement and say so in your result.")
 		case CallQueued, CallRunning, CallStarted, CallAsking, CallChildren, CallDone:
 		}
-	}
-	if due {
-		m.advance()
 	}
 }

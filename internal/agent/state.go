@@ -274,6 +274,7 @@ type Group struct {
 	Closed bool   `json:"closed,omitempty"` // the fan-in is satisfied
 	Rest   Reason `json:"rest,omitempty"`   // why those that had not ended by then were ended
 	Ready  bool   `json:"ready,omitempty"`  // detached, satisfied, not yet delivered to the model
+	Late   Bits   `json:"late,omitempty"`   // which have ended after that: recorded, not delivered
 }
 
 // Pending is how many children the fan-in still counts on.
@@ -302,6 +303,7 @@ func (s State) clone() State {
 	groups := append([]Group(nil), s.Groups...)
 	for i := range groups {
 		groups[i].Ended = append(Bits(nil), groups[i].Ended...)
+		groups[i].Late = append(Bits(nil), groups[i].Late...)
 	}
 	s.Groups = groups
 	return s

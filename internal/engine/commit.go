@@ -311,7 +311,7 @@ func (t *tx) act() {
 		e.timers.set(id, s.state.Deadline())
 		l := s.live
 		if !working(l.state) {
-			l.history, l.queued = nil, nil
+			l.history, l.queued, l.memo = nil, nil, nil
 		}
 		e.live[id] = &l
 	}

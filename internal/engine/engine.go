@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/store"
 )
@@ -146,6 +147,7 @@ type live struct {
 	fresh   int               // applied events since the last snapshot
 	history []message.Message // nil: not loaded. Kept while the agent is at work
 	queued  map[string]message.Message
+	memo    *llm.Memo                     // lives as long as history does
 	running map[string]context.CancelFunc // outside effects under way, by key
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/store"
 )
@@ -48,7 +49,9 @@ type Job struct {
 	Turn    int
 	System  string            // its system prompt
 	History []message.Message // only for CallModel and Compact
+	Memo    *llm.Memo         // what the model's client keeps between turns
 	Now     func() time.Time
+	Tell    func(agent.Event) // delivers news about an effect that goes on
 }
 
 // perform starts an outside effect. It runs on the loop.
@@ -107,8 +110,14 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 func (e *Engine) start(l *live, key string, do func(context.Context, Job) (agent.Event, []message.Message), failed func(string) agent.Event) {
 	ctx, cancel := context.WithCancel(e.base)
 	l.running[key] = cancel
-	job := Job{Spec: l.state.Spec, Turn: l.state.Turn, History: l.history, Now: e.cfg.Now}
-	id := job.Spec.ID
+	id := l.state.Spec.ID
+	if l.memo == nil {
+		l.memo = &llm.Memo{}
+	}
+	job := Job{
+		Spec: l.state.Spec, Turn: l.state.Turn, History: l.history, Memo: l.memo, Now: e.cfg.Now,
+		Tell: func(ev agent.Event) { e.box.put(delivery{agent: id, ev: ev}) },
+	}
 	e.work.Go(func() {
 		defer cancel()
 		d := delivery{agent: id, key: key}

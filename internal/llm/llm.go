@@ -32,6 +32,10 @@ type Request struct {
 	Messages    []message.Message
 	MaxOutput   int64
 	Temperature *float64
+
+	// Memo spares the provider encoding the same history every turn; nil will
+	// do.
+	Memo *Memo
 }
 
 // Caller names the agent behind a request.
@@ -78,11 +82,11 @@ type Stop string
 
 // The reasons for a reply to end.
 const (
-	StopEnd     Stop = "end"      // the model had said what it wanted to say
-	StopTools   Stop = "tools"    // it waits for tool results
-	StopLength  Stop = "length"   // the output limit was reached
-	StopRefusal Stop = "refusal"  // the model declined
-	StopFilter  Stop = "filter"   // the vendor's filter cut the reply
+	StopEnd     Stop = "end"     // the model had said what it wanted to say
+	StopTools   Stop = "tools"   // it waits for tool results
+	StopLength  Stop = "length"  // the output limit was reached
+	StopRefusal Stop = "refusal" // the model declined
+	StopFilter  Stop = "filter"  // the vendor's filter cut the reply
 )
 
 // Reply is a whole reply of a model.

@@ -146,7 +146,7 @@ func (p *Performer) request(job engine.Job, call agent.CallModel, model string) 
 			Chat: job.Spec.Chat, Agent: job.Spec.ID, Name: job.Spec.Name, Role: job.Spec.Role, Depth: job.Spec.Depth,
 			Task: taskOf(job.History), Dir: job.Spec.Dir, Turn: call.Turn, Try: call.Try,
 		},
-		Model: model, System: job.System, Tools: p.specsOf(job.Spec.Tools), Messages: job.History, MaxOutput: call.MaxOutput,
+		Model: model, System: job.System, Tools: p.specsOf(job.Spec.Tools), Messages: job.History, Memo: job.Memo, MaxOutput: call.MaxOutput,
 	}
 }
 

@@ -28,6 +28,9 @@ type anthropicUsage struct {
 	CacheWrite int64 `json:"cache_creation_input_tokens"`
 	CacheRead  int64 `json:"cache_read_input_tokens"`
 	Output     int64 `json:"output_tokens"`
+	Details    struct {
+		Thinking int64 `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
 }
 
 type anthropicText struct {
@@ -56,7 +59,9 @@ func signature(thinking string) string {
 }
 
 func usageOf(u message.Usage) anthropicUsage {
-	return anthropicUsage{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
+	out := anthropicUsage{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
+	out.Details.Thinking = u.Reasoning
+	return out
 }
 
 // stopReason names why a reply ended. The vendor has no word of its own for
@@ -154,7 +159,7 @@ type (
 
 func (s *anthropicStream) start() {
 	usage := usageOf(s.reply.Usage)
-	usage.Output = 1 // the count so far; the real one comes at the end
+	usage.Output, usage.Details.Thinking = 1, 0 // so far; the real counts come at the end
 	s.out.named("message_start", messageStart{"message_start", anthropicReply{
 		ID: "msg_" + s.id, Type: "message", Role: "assistant", Model: s.reply.Model,
 		Content: []any{}, Usage: usage,

@@ -132,8 +132,8 @@ func (in *anthropicRequest) check() *llm.Error {
 	for i := range in.Messages {
 		m := &in.Messages[i]
 		at := fmt.Sprintf("messages.%d", i)
-		if m.Role != "user" && m.Role != "assistant" {
-			return refuse("%s: Input should be 'user' or 'assistant'", at)
+		if m.Role != "user" && m.Role != "assistant" && m.Role != "system" {
+			return refuse("%s.role: Input should be 'user', 'assistant' or 'system'", at)
 		}
 		var err *llm.Error
 		if m.blocks, err = anthropicBlocks(m.Content, at+".content"); err != nil {
@@ -301,8 +301,11 @@ func (m *anthropicMessage) messages(names map[string]string) ([]message.Message,
 			parts = append(parts, b.part())
 		}
 	}
-	if m.Role == "assistant" {
+	switch m.Role {
+	case "assistant":
 		return []message.Message{{Role: message.Assistant, Kind: message.KindReply, Parts: parts}}, nil
+	case "system":
+		return []message.Message{{Role: message.User, Kind: message.KindNote, Parts: parts}}, nil
 	}
 	return append(msgs, userMessages(parts)...), nil
 }

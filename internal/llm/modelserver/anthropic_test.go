@@ -31,11 +31,11 @@ func TestAnthropicStream(t *testing.T) {
 	t.Parallel()
 	url := play(t, talkative, Options{})
 	resp, body := post(t, url, anthropicVendor, anthropicVendor.ask("", "x", true))
-	if got := resp.Header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" {
+	if got := resp.header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" {
 		t.Errorf("the stream's type is %q", got)
 	}
 	want := `event: message_start
-data: {"type":"message_start","message":{"id":"msg_000001","type":"message","role":"assistant","model":"reader-1","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":2,"cache_read_input_tokens":3,"output_tokens":1}}}
+data: {"type":"message_start","message":{"id":"msg_000001","type":"message","role":"assistant","model":"reader-1","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":2,"cache_read_input_tokens":3,"output_tokens":1,"output_tokens_details":{"thinking_tokens":0}}}}
 
 event: ping
 data: {"type":"ping"}
@@ -92,7 +92,7 @@ event: content_block_stop
 data: {"type":"content_block_stop","index":3}
 
 event: message_delta
-data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"input_tokens":10,"cache_creation_input_tokens":2,"cache_read_input_tokens":3,"output_tokens":7}}
+data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"input_tokens":10,"cache_creation_input_tokens":2,"cache_read_input_tokens":3,"output_tokens":7,"output_tokens_details":{"thinking_tokens":1}}}
 
 event: message_stop
 data: {"type":"message_stop"}
@@ -113,7 +113,7 @@ func TestAnthropicWhole(t *testing.T) {
 		`{"type":"tool_use","id":"toolu_1","name":"LS","input":{"path":"."}},` +
 		`{"type":"tool_use","id":"toolu_2","name":"Read","input":{}}],` +
 		`"stop_reason":"tool_use","stop_sequence":null,` +
-		`"usage":{"input_tokens":10,"cache_creation_input_tokens":2,"cache_read_input_tokens":3,"output_tokens":7}}`
+		`"usage":{"input_tokens":10,"cache_creation_input_tokens":2,"cache_read_input_tokens":3,"output_tokens":7,"output_tokens_details":{"thinking_tokens":1}}}`
 	if body != want {
 		t.Errorf("got  %s\nwant %s", body, want)
 	}
@@ -136,12 +136,12 @@ func TestAnthropicConversation(t *testing.T) {
 			{"type":"tool_result","tool_use_id":"toolu_2","content":"two"},
 			{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"one"}]}]}]}`
 	resp, got := post(t, url, anthropicVendor, body)
-	if resp.StatusCode != 200 || strings.Contains(got, "content_block") || !strings.Contains(got, `"stop_reason":"end_turn"`) {
-		t.Errorf("status %d, got %s", resp.StatusCode, got)
+	if resp.status != 200 || strings.Contains(got, "content_block") || !strings.Contains(got, `"stop_reason":"end_turn"`) {
+		t.Errorf("status %d, got %s", resp.status, got)
 	}
 	broken := strings.Replace(body, "hm, ok", "hm, no", 1)
-	if resp, got := post(t, url, anthropicVendor, broken); resp.StatusCode != 400 || !strings.Contains(got, "messages.1.content.0: Invalid `signature`") {
-		t.Errorf("a changed thinking block: status %d, %s", resp.StatusCode, got)
+	if resp, got := post(t, url, anthropicVendor, broken); resp.status != 400 || !strings.Contains(got, "messages.1.content.0: Invalid `signature`") {
+		t.Errorf("a changed thinking block: status %d, %s", resp.status, got)
 	}
 }
 
@@ -179,7 +179,8 @@ func TestAnthropicDecode(t *testing.T) {
 	    {"type":"tool_result","tool_use_id":"t1","is_error":true,"content":[
 	      {"type":"text","text":"broken"},
 	      {"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}]},
-	    {"type":"text","text":"{\"sub_agent_results\":[]}"}]}
+	    {"type":"text","text":"{\"sub_agent_results\":[]}"}]},
+	  {"role":"system","content":"hurry"}
 	 ]}`))
 	if refused != nil {
 		t.Fatal(refused)
@@ -197,6 +198,7 @@ func TestAnthropicDecode(t *testing.T) {
 			message.ToolResult{CallID: "t1", Name: "LS", IsError: true, Parts: []message.Part{message.TextPart{Text: "broken"}, png}},
 		}},
 		message.Of(message.User, message.KindResults, `{"sub_agent_results":[]}`),
+		message.Of(message.User, message.KindNote, "hurry"),
 	}
 	if !reflect.DeepEqual(c.Messages, want) {
 		t.Errorf("messages: got  %+v\nwant %+v", c.Messages, want)
@@ -228,7 +230,7 @@ func TestAnthropicRefuses(t *testing.T) {
 		{"max_tokens 0", `{"model":"m","max_tokens":0,"messages":[` + u + `]}`, "max_tokens: Input should be"},
 		{"no messages", messages(""), "at least one message"},
 		{"same tool twice", `{"model":"m","max_tokens":1,"tools":[{"name":"a"},{"name":"a"}],"messages":[` + u + `]}`, "Tool names must be unique"},
-		{"unknown role", messages(`{"role":"system","content":"x"}`), "messages.0: Input should be 'user' or 'assistant'"},
+		{"unknown role", messages(`{"role":"bot","content":"x"}`), "messages.0.role: Input should be 'user', 'assistant' or 'system'"},
 		{"begins with the assistant", messages(`{"role":"assistant","content":"x"},` + u), "first message"},
 		{"empty text", messages(`{"role":"user","content":[{"type":"text","text":""}]}`), "non-empty"},
 		{"empty message", messages(`{"role":"user","content":""},` + u), "messages.0: all messages must have non-empty content"},
@@ -247,24 +249,24 @@ func TestAnthropicRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			resp, body := post(t, url, anthropicVendor, tt.body)
-			if resp.StatusCode != 400 || !strings.Contains(body, `"invalid_request_error"`) || !strings.Contains(body, tt.want) {
-				t.Errorf("status %d, %s\nwant 400 with %s", resp.StatusCode, body, tt.want)
+			if resp.status != 400 || !strings.Contains(body, `"invalid_request_error"`) || !strings.Contains(body, tt.want) {
+				t.Errorf("status %d, %s\nwant 400 with %s", resp.status, body, tt.want)
 			}
 		})
 	}
 	t.Run("results in two messages are one", func(t *testing.T) {
 		t.Parallel()
 		ok := messages(u + `,` + call + `,{"role":"user","content":[` + result("t1") + `]},{"role":"user","content":[` + result("t2") + `]}`)
-		if resp, body := post(t, url, anthropicVendor, ok); resp.StatusCode != 200 {
-			t.Errorf("status %d, %s", resp.StatusCode, body)
+		if resp, body := post(t, url, anthropicVendor, ok); resp.status != 200 {
+			t.Errorf("status %d, %s", resp.status, body)
 		}
 	})
 	t.Run("no version", func(t *testing.T) {
 		t.Parallel()
 		v := anthropicVendor
 		v.header = http.Header{}
-		if resp, body := post(t, url, v, v.ask("", "x", false)); resp.StatusCode != 400 || !strings.Contains(body, "anthropic-version") {
-			t.Errorf("status %d, %s", resp.StatusCode, body)
+		if resp, body := post(t, url, v, v.ask("", "x", false)); resp.status != 400 || !strings.Contains(body, "anthropic-version") {
+			t.Errorf("status %d, %s", resp.status, body)
 		}
 	})
 }

@@ -55,8 +55,9 @@ type openaiUsage struct {
 	Completion    int64 `json:"completion_tokens"`
 	Total         int64 `json:"total_tokens"`
 	PromptDetails struct {
-		Cached int64 `json:"cached_tokens"`
-		Audio  int64 `json:"audio_tokens"`
+		Cached     int64 `json:"cached_tokens"`
+		CacheWrite int64 `json:"cache_write_tokens"`
+		Audio      int64 `json:"audio_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionDetails struct {
 		Reasoning int64 `json:"reasoning_tokens"`
@@ -68,7 +69,7 @@ type openaiUsage struct {
 
 func openaiUsageOf(u message.Usage) *openaiUsage {
 	out := &openaiUsage{Prompt: u.Prompt(), Completion: u.Output, Total: u.Total()}
-	out.PromptDetails.Cached = u.CacheRead
+	out.PromptDetails.Cached, out.PromptDetails.CacheWrite = u.CacheRead, u.CacheWrite
 	out.CompletionDetails.Reasoning = u.Reasoning
 	return out
 }

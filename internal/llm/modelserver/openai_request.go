@@ -117,7 +117,7 @@ func (in *openaiRequest) checkPairs() *llm.Error {
 		if m.Role == "tool" {
 			k := slices.Index(open, m.ToolCallID)
 			if k < 0 {
-				return refuse("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'. (messages[%d], %q)", i, m.ToolCallID)
+				return refuse("Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'. (messages[%d], %q)", i, m.ToolCallID)
 			}
 			open = slices.Delete(open, k, k+1)
 			continue

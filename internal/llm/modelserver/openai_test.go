@@ -32,7 +32,7 @@ func TestOpenAIStream(t *testing.T) {
 		delta + `{"tool_calls":[{"index":1,"id":"toolu_2","type":"function","function":{"name":"Read","arguments":""}}]}` + more +
 		delta + `{"tool_calls":[{"index":1,"function":{"arguments":"{}"}}]}` + more +
 		delta + `{},"logprobs":null,"finish_reason":"tool_calls"}],"usage":null}` + "\n\n" +
-		head + `],"usage":{"prompt_tokens":15,"completion_tokens":7,"total_tokens":22,"prompt_tokens_details":{"cached_tokens":3,"audio_tokens":0},` +
+		head + `],"usage":{"prompt_tokens":15,"completion_tokens":7,"total_tokens":22,"prompt_tokens_details":{"cached_tokens":3,"cache_write_tokens":2,"audio_tokens":0},` +
 		`"completion_tokens_details":{"reasoning_tokens":1,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}}` + "\n\n" +
 		"data: [DONE]\n\n"
 	body := `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"x"}]}`
@@ -40,7 +40,7 @@ func TestOpenAIStream(t *testing.T) {
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	if ct := resp.Header.Get("Content-Type"); ct != "text/event-stream; charset=utf-8" {
+	if ct := resp.header.Get("Content-Type"); ct != "text/event-stream; charset=utf-8" {
 		t.Errorf("the stream's type is %q", ct)
 	}
 
@@ -62,7 +62,7 @@ func TestOpenAIWhole(t *testing.T) {
 		`{"id":"toolu_1","type":"function","function":{"name":"LS","arguments":"{\"path\":\".\"}"}},` +
 		`{"id":"toolu_2","type":"function","function":{"name":"Read","arguments":"{}"}}],"refusal":null,"annotations":[]},` +
 		`"logprobs":null,"finish_reason":"tool_calls"}],` +
-		`"usage":{"prompt_tokens":15,"completion_tokens":7,"total_tokens":22,"prompt_tokens_details":{"cached_tokens":3,"audio_tokens":0},` +
+		`"usage":{"prompt_tokens":15,"completion_tokens":7,"total_tokens":22,"prompt_tokens_details":{"cached_tokens":3,"cache_write_tokens":2,"audio_tokens":0},` +
 		`"completion_tokens_details":{"reasoning_tokens":1,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}},` +
 		`"service_tier":"default"}`
 	if body != want {
@@ -186,19 +186,19 @@ func TestOpenAIRefuses(t *testing.T) {
 		{"no results", messages(u + "," + call + "," + u), "did not have response messages: t1, t2"},
 		{"one result missing", messages(u + "," + call + "," + result("t1")), "did not have response messages: t2"},
 		{"result too late", messages(u + "," + call + "," + result("t1") + "," + u + "," + result("t2")), "did not have response messages: t2"},
-		{"result of nothing", messages(u + "," + result("t9")), "must be a response to a preceeding message"},
-		{"result twice", messages(u + "," + call + "," + result("t1") + "," + result("t2") + "," + result("t1")), "must be a response to a preceeding message"},
+		{"result of nothing", messages(u + "," + result("t9")), "must be a response to a preceding message"},
+		{"result twice", messages(u + "," + call + "," + result("t1") + "," + result("t2") + "," + result("t1")), "must be a response to a preceding message"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			resp, body := post(t, url, openaiVendor, tt.body)
-			if resp.StatusCode != 400 || !strings.Contains(body, `"type":"invalid_request_error"`) || !strings.Contains(body, tt.want) {
-				t.Errorf("status %d, %s\nwant 400 with %s", resp.StatusCode, body, tt.want)
+			if resp.status != 400 || !strings.Contains(body, `"type":"invalid_request_error"`) || !strings.Contains(body, tt.want) {
+				t.Errorf("status %d, %s\nwant 400 with %s", resp.status, body, tt.want)
 			}
 		})
 	}
-	if resp, body := post(t, url, openaiVendor, messages(u+","+call+","+result("t2")+","+result("t1"))); resp.StatusCode != 200 {
+	if resp, body := post(t, url, openaiVendor, messages(u+","+call+","+result("t2")+","+result("t1"))); resp.status != 200 {
 		t.Errorf("a good history is refused: %s", body)
 	}
 }

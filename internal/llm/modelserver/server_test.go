@@ -62,8 +62,26 @@ var openaiVendor = vendor{
 
 var vendors = map[string]vendor{"anthropic": anthropicVendor, "openai": openaiVendor}
 
-// send makes a request; its answer's body is still to be read.
-func send(ctx context.Context, t *testing.T, url string, v vendor, body string) *http.Response {
+// answered is the head of an answer; what is left of its body can be read.
+type answered struct {
+	status int
+	header http.Header
+	body   io.Reader
+}
+
+// do makes a request. The connection is closed at the end of the test.
+func do(t *testing.T, req *http.Request) (answered, error) {
+	t.Helper()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return answered{}, err
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return answered{resp.StatusCode, resp.Header, resp.Body}, nil
+}
+
+// send makes a request in the vendor's format.
+func send(ctx context.Context, t *testing.T, url string, v vendor, body string) answered {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+v.path, strings.NewReader(body))
 	if err != nil {
@@ -71,19 +89,18 @@ func send(ctx context.Context, t *testing.T, url string, v vendor, body string) 
 	}
 	req.Header = v.header.Clone()
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := do(t, req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = resp.Body.Close() })
 	return resp
 }
 
 // post makes a request and reads its answer to the end.
-func post(t *testing.T, url string, v vendor, body string) (*http.Response, string) {
+func post(t *testing.T, url string, v vendor, body string) (answered, string) {
 	t.Helper()
 	resp := send(t.Context(), t, url, v, body)
-	b, err := io.ReadAll(resp.Body)
+	b, err := io.ReadAll(resp.body)
 	if err != nil {
 		t.Fatalf("reading the answer: %v after %q", err, b)
 	}
@@ -131,8 +148,8 @@ func TestTries(t *testing.T) {
 			{"b", 200},
 		} {
 			resp, body := post(t, url, v, v.ask("", step.task, true))
-			if resp.StatusCode != step.status {
-				t.Errorf("%s, request %d (%s): status %d, want %d: %s", name, i, step.task, resp.StatusCode, step.status, body)
+			if resp.status != step.status {
+				t.Errorf("%s, request %d (%s): status %d, want %d: %s", name, i, step.task, resp.status, step.status, body)
 			}
 		}
 	}
@@ -201,17 +218,17 @@ func TestHTTPFaults(t *testing.T) {
 			url := play(t, "agents:\n- turns: [{text: abc, fault: "+tt.fault+"}]\n", Options{})
 			for _, stream := range []bool{true, false} {
 				resp, body := post(t, url, anthropicVendor, anthropicVendor.ask("", "x", stream))
-				id := resp.Header.Get("request-id")
+				id := resp.header.Get("request-id")
 				want := `{"type":"error","error":{"type":` + tt.anthropic + `},"request_id":"` + id + `"}`
-				if resp.StatusCode != tt.status || body != want || !strings.HasPrefix(id, "req_") {
-					t.Errorf("anthropic: status %d, body %s\nwant %d, %s", resp.StatusCode, body, tt.status, want)
+				if resp.status != tt.status || body != want || !strings.HasPrefix(id, "req_") {
+					t.Errorf("anthropic: status %d, body %s\nwant %d, %s", resp.status, body, tt.status, want)
 				}
 				resp, body = post(t, url, openaiVendor, openaiVendor.ask("", "x", stream))
 				want = `{"error":{` + tt.openai + `}}`
-				if resp.StatusCode != tt.status || body != want || resp.Header.Get("x-request-id") == "" {
-					t.Errorf("openai: status %d, body %s\nwant %d, %s", resp.StatusCode, body, tt.status, want)
+				if resp.status != tt.status || body != want || resp.header.Get("x-request-id") == "" {
+					t.Errorf("openai: status %d, body %s\nwant %d, %s", resp.status, body, tt.status, want)
 				}
-				if got := resp.Header.Get("Content-Type"); got != "application/json" {
+				if got := resp.header.Get("Content-Type"); got != "application/json" {
 					t.Errorf("an error has the type %q", got)
 				}
 			}
@@ -230,7 +247,7 @@ func TestRetryAfter(t *testing.T) {
 		url := play(t, "agents:\n- turns: [{fault: "+tt.fault+"}]\n", Options{})
 		for name, v := range vendors {
 			resp, _ := post(t, url, v, v.ask("", "x", true))
-			s, ms := resp.Header.Get("Retry-After"), resp.Header.Get("Retry-After-Ms")
+			s, ms := resp.header.Get("Retry-After"), resp.header.Get("Retry-After-Ms")
 			if s != tt.seconds || ms != tt.millis {
 				t.Errorf("%s, %s: Retry-After %q and %q ms, want %q and %q", name, tt.fault, s, ms, tt.seconds, tt.millis)
 			}
@@ -248,8 +265,8 @@ func TestFaultInTheStream(t *testing.T) {
 	} {
 		v := vendors[name]
 		resp, body := post(t, url, v, v.ask("", "x", true))
-		if resp.StatusCode != http.StatusOK || !strings.Contains(body, `"ab"`) || strings.Contains(body, `"cd"`) {
-			t.Errorf("%s: status %d, stream %s", name, resp.StatusCode, body)
+		if resp.status != http.StatusOK || !strings.Contains(body, `"ab"`) || strings.Contains(body, `"cd"`) {
+			t.Errorf("%s: status %d, stream %s", name, resp.status, body)
 		}
 		if i := strings.Index(body, want); i < 0 || strings.Count(body[i:], "\n\n") != 1 {
 			t.Errorf("%s: the stream does not end with the error:\n%s", name, body)
@@ -267,9 +284,9 @@ func TestCut(t *testing.T) {
 	for name, v := range vendors {
 		for _, stream := range []bool{true, false} {
 			resp := send(t.Context(), t, url, v, v.ask("", "x", stream))
-			b, err := io.ReadAll(resp.Body)
-			if resp.StatusCode != http.StatusOK || !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Errorf("%s, stream %v: status %d, reading ends with %v, want an unexpected EOF", name, stream, resp.StatusCode, err)
+			b, err := io.ReadAll(resp.body)
+			if resp.status != http.StatusOK || !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("%s, stream %v: status %d, reading ends with %v, want an unexpected EOF", name, stream, resp.status, err)
 			}
 			if stream && (!strings.Contains(string(b), `"cd"`) || strings.Contains(string(b), `"ef"`)) {
 				t.Errorf("%s: the stream was cut elsewhere than in its middle: %s", name, b)
@@ -291,10 +308,8 @@ func TestNetworkFault(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header = v.header.Clone()
-		resp, err := http.DefaultClient.Do(req)
-		if err == nil {
-			_ = resp.Body.Close()
-			t.Errorf("%s: status %d, want a broken connection", name, resp.StatusCode)
+		if resp, err := do(t, req); err == nil {
+			t.Errorf("%s: status %d, want a broken connection", name, resp.status)
 		}
 	}
 }
@@ -316,7 +331,7 @@ func TestStall(t *testing.T) {
 		}))
 		ctx, cancel := context.WithCancel(t.Context())
 		resp := send(ctx, t, srv.URL, v, v.ask("", "x", true))
-		lines := bufio.NewScanner(resp.Body)
+		lines := bufio.NewScanner(resp.body)
 		for lines.Scan() && !strings.Contains(lines.Text(), `"cd"`) {
 			if strings.Contains(lines.Text(), `"ef"`) {
 				t.Errorf("%s: the stream went on: %s", name, lines.Text())
@@ -339,7 +354,7 @@ func TestIdle(t *testing.T) {
 	url := play(t, "agents:\n- turns: [{text: abcdefgh, chunk: 2, fault: {stall: true, idle: 1ms}}]\n", Options{})
 	for name, v := range vendors {
 		resp := send(t.Context(), t, url, v, v.ask("", "x", true))
-		if _, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := io.ReadAll(resp.body); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: reading ends with %v, want an unexpected EOF", name, err)
 		}
 	}
@@ -350,8 +365,8 @@ func TestScriptWithoutAnswer(t *testing.T) {
 	url := play(t, "agents:\n- {match: {role: nobody}, turns: [{text: a}]}\n", Options{})
 	for name, v := range vendors {
 		resp, body := post(t, url, v, v.ask("", "x", true))
-		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "has no block for agent main") {
-			t.Errorf("%s: status %d, %s", name, resp.StatusCode, body)
+		if resp.status != http.StatusBadRequest || !strings.Contains(body, "has no block for agent main") {
+			t.Errorf("%s: status %d, %s", name, resp.status, body)
 		}
 	}
 }
@@ -377,25 +392,24 @@ func TestModels(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		if resp, body := get(t, play(t, script, tt.opts)+"/v1/models", tt.header); resp.StatusCode != 200 || body != tt.want {
-			t.Errorf("status %d, got  %s\nwant %s", resp.StatusCode, body, tt.want)
+		if resp, body := get(t, play(t, script, tt.opts)+"/v1/models", tt.header); resp.status != 200 || body != tt.want {
+			t.Errorf("status %d, got  %s\nwant %s", resp.status, body, tt.want)
 		}
 	}
 }
 
-func get(t *testing.T, url string, header http.Header) (*http.Response, string) {
+func get(t *testing.T, url string, header http.Header) (answered, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header = header.Clone()
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := do(t, req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = resp.Body.Close() }()
-	b, err := io.ReadAll(resp.Body)
+	b, err := io.ReadAll(resp.body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -406,14 +420,14 @@ func TestKey(t *testing.T) {
 	t.Parallel()
 	script := "agents: [{turns: [{text: a}]}]\n"
 	for name, v := range vendors {
-		if resp, body := post(t, play(t, script, Options{Key: "k"}), v, v.ask("", "x", false)); resp.StatusCode != 200 {
+		if resp, body := post(t, play(t, script, Options{Key: "k"}), v, v.ask("", "x", false)); resp.status != 200 {
 			t.Errorf("%s: the right key is refused: %s", name, body)
 		}
 		other := play(t, script, Options{Key: "other"})
-		if resp, body := post(t, other, v, v.ask("", "x", false)); resp.StatusCode != 401 || strings.Contains(body, "other") {
-			t.Errorf("%s: a wrong key gives status %d: %s", name, resp.StatusCode, body)
+		if resp, body := post(t, other, v, v.ask("", "x", false)); resp.status != 401 || strings.Contains(body, "other") {
+			t.Errorf("%s: a wrong key gives status %d: %s", name, resp.status, body)
 		}
-		if resp, _ := get(t, other+"/v1/models", v.header); resp.StatusCode != 401 {
+		if resp, _ := get(t, other+"/v1/models", v.header); resp.status != 401 {
 			t.Errorf("%s: models are listed for a wrong key", name)
 		}
 	}
@@ -424,8 +438,8 @@ func TestUnknownPath(t *testing.T) {
 	url := play(t, "agents: [{turns: [{text: a}]}]\n", Options{})
 	for name, v := range vendors {
 		resp, body := get(t, url+"/v2/x", v.header)
-		if resp.StatusCode != 404 || !strings.Contains(body, `Invalid URL (GET /v2/x)`) {
-			t.Errorf("%s: status %d, %s", name, resp.StatusCode, body)
+		if resp.status != 404 || !strings.Contains(body, `Invalid URL (GET /v2/x)`) {
+			t.Errorf("%s: status %d, %s", name, resp.status, body)
 		}
 	}
 }
@@ -435,8 +449,8 @@ func TestTooLarge(t *testing.T) {
 	url := play(t, "agents: [{turns: [{text: a}]}]\n", Options{})
 	body := anthropicVendor.ask("", strings.Repeat("x", maxBody), false)
 	resp, got := post(t, url, anthropicVendor, body)
-	if resp.StatusCode != 413 || !strings.Contains(got, "request_too_large") {
-		t.Errorf("status %d, %s", resp.StatusCode, got)
+	if resp.status != 413 || !strings.Contains(got, "request_too_large") {
+		t.Errorf("status %d, %s", resp.status, got)
 	}
 }
 

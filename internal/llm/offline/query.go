@@ -21,7 +21,7 @@ type query struct {
 	paths  []string
 	quoted []string
 	idents []string // names as they occur in code
-	words  []string // other words that say something
+	words  []string // other words that say something, in the case they have
 }
 
 // asks says what a verb asks for.
@@ -44,7 +44,7 @@ var verbs = map[string]asks{
 	"what": asksFind, "when": asksFind, "does": asksFind, "is": asksFind, "are": asksFind, "look": asksFind,
 	"trace": asksFind, "show": asksFind, "identify": asksFind, "investigate": asksFind, "research": asksFind,
 	"list": asksList, "ls": asksList, "enumerate": asksList,
-	"count": asksCount,
+	"count":     asksCount,
 	"summarise": asksSummary, "summarize": asksSummary, "summary": asksSummary, "describe": asksSummary,
 	"read": asksSummary, "review": asksSummary, "open": asksSummary, "analyse": asksSummary,
 	"analyze": asksSummary, "overview": asksSummary, "inspect": asksSummary, "examine": asksSummary,
@@ -69,7 +69,8 @@ var stopwords = wordSet(`a an the and or of in on at to for from by with without
 	work working happen happens mean means look looks like find search show tell list count many much number project
 	repository repo codebase package packages module modules exactly currently also then one two not no if so but get
 	gets come comes made make makes put see say says under inside between out up down name names named text word words
-	string strings occurrence occurrences time times mentioned mention mentions part parts whole thing things contents content`)
+	string strings occurrence occurrences time times mentioned mention mentions part parts whole thing things contents content
+	before after while because during only until start starts again always never every other same new`)
 
 func wordSet(s string) map[string]bool {
 	set := map[string]bool{}
@@ -90,6 +91,10 @@ var (
 	codeName  = regexp.MustCompile(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\(\))?$`)
 )
 
+// maxQuoted bounds what is searched for of a quotation, in runes: its
+// beginning finds it.
+const maxQuoted = 200
+
 // parseQuery takes a request apart.
 func parseQuery(text, role string) query {
 	q := query{whole: strings.TrimSpace(text), role: role}
@@ -103,13 +108,17 @@ func parseQuery(text, role string) query {
 		}
 		if looksLikePath(inner) {
 			q.paths = append(q.paths, path.Clean(inner))
-		} else {
-			q.quoted = append(q.quoted, inner)
+		} else if inner != "" {
+			q.quoted = append(q.quoted, string([]rune(inner)[:min(maxQuoted, len([]rune(inner)))]))
 		}
 		return " "
 	})
-	for _, token := range strings.Fields(rest) {
-		q.add(strings.Trim(token, ",;:!?\"'()<>"))
+	for i, token := range strings.Fields(rest) {
+		token = strings.Trim(token, ",;:!?\"'<>")
+		if i == 0 { // its capital says nothing
+			token = strings.ToLower(token[:min(1, len(token))]) + token[min(1, len(token)):]
+		}
+		q.add(token)
 	}
 	return q
 }
@@ -118,16 +127,18 @@ func parseQuery(text, role string) query {
 func (q *query) add(token string) {
 	bare := strings.TrimSuffix(token, ".")
 	switch {
-	case bare == "" || strings.Contains(bare, "://"):
+	case bare == "" || bare == "e.g" || bare == "i.e" || strings.Contains(bare, "://"):
 	case looksLikePath(bare):
 		q.paths = append(q.paths, path.Clean(bare))
 	case isCodeName(bare):
 		q.idents = append(q.idents, strings.TrimSuffix(bare, "()"))
 	default:
-		w := strings.ToLower(strings.Trim(bare, "'’`*_"))
+		w := strings.Trim(bare, "'’`*_")
 		w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s")
-		_, isVerb := verbs[w]
-		if len(w) > 1 && !stopwords[w] && !isVerb && !slices.Contains(q.words, w) {
+		lower := strings.ToLower(w)
+		_, isVerb := verbs[lower]
+		isVerb = isVerb && w == lower // Find in the middle of a text is a name
+		if len(w) > 1 && !stopwords[lower] && !isVerb && !slices.Contains(q.words, w) {
 			q.words = append(q.words, w)
 		}
 	}
@@ -155,7 +166,7 @@ func leadingVerb(text string) string {
 }
 
 func looksLikePath(s string) bool {
-	if strings.ContainsAny(s, " \t") || s == "and/or" || s == "i.e" || s == "e.g" || s == "/" {
+	if strings.ContainsAny(s, " \t") || s == "and/or" || s == "/" {
 		return false
 	}
 	if s == "." || knownFile.MatchString(s) {
@@ -200,6 +211,23 @@ func (q query) terms() []string {
 		return q.idents
 	}
 	return q.words
+}
+
+var (
+	lastPlace = regexp.MustCompile(`(?i)\b(?:in|under|inside|below|of)\s+(?:the\s+)?([\w.-]+)(?:\s+(?:folder|directory|package|dir))?$`)
+	noPlace   = wordSet("here total all it them this there project repo repository codebase code general folder directory package files lines go")
+)
+
+// place returns the folder a request speaks of, also if it is a plain word at
+// its end: "how many files are in internal".
+func (q query) place() string {
+	if f := q.folder(); f != "" {
+		return f
+	}
+	if m := lastPlace.FindStringSubmatch(q.text); m != nil && len(q.paths) == 0 && !noPlace[strings.ToLower(m[1])] {
+		return m[1]
+	}
+	return ""
 }
 
 // folder returns the first path that looks like a folder, "" if there is none.

@@ -17,6 +17,7 @@ type situation struct {
 	request string // what the user, or the task, asks for; may be empty
 	root    bool   // this is the orchestrator
 	role    string
+	prompt  string // the system prompt
 	tools   map[string]llm.Tool
 	turn    int           // of the reply to be made, counted over the whole history
 	rounds  int           // replies with calls already made for this request
@@ -48,7 +49,7 @@ func partOf(id string) int {
 // observe reads the history of req.
 func observe(req *llm.Request) *situation {
 	s := &situation{
-		root: req.Caller.Depth == 0, role: strings.ToLower(req.Caller.Role),
+		root: req.Caller.Depth == 0, role: strings.ToLower(req.Caller.Role), prompt: req.System,
 		tools: map[string]llm.Tool{}, turn: 1,
 	}
 	for _, t := range req.Tools {

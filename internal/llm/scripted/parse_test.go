@@ -4,10 +4,14 @@
 package scripted
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/message"
 )
 
 // TestParseErrors gives each faulty script, the line of the fault, and a part
@@ -139,6 +143,15 @@ func TestExampleOfTheDocs(t *testing.T) {
 	}
 	if m.Name() != "hundred readers" || m.ModelName() != "reader-1" || len(m.script.Agents) != 3 {
 		t.Errorf("the example was read as %q, %q with %d blocks", m.Name(), m.ModelName(), len(m.script.Agents))
+	}
+	take, err := m.Take(&llm.Request{Caller: llm.Caller{Role: "main"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := message.Message{Parts: take.Reply.Parts}.Calls()
+	var in struct{ Tasks []struct{ Task, Role string } }
+	if len(calls) != 1 || json.Unmarshal(calls[0].Input, &in) != nil || len(in.Tasks) != 100 || in.Tasks[99].Task != "read part 100" {
+		t.Errorf("the first turn spawns %s", calls)
 	}
 }
 

@@ -31,8 +31,8 @@ LEFT JOIN agents p ON p.n = a.parent WHERE d.cause = ? AND d.cause <> '' ORDER B
 	loadSQL      = `SELECT ` + eventColumns + `, CASE WHEN id = ?2 THEN state END FROM events WHERE agent = ?1 AND id >= ?2 ORDER BY id`
 	logSQL       = `SELECT ` + eventColumns + ` FROM events WHERE agent = ?1 ORDER BY id`
 
-	unfinishedSQL       = `SELECT id, busy, wake_at FROM agents WHERE waits = 1 ORDER BY n`
-	unfinishedOfChatSQL = `SELECT id, busy, wake_at FROM agents WHERE waits = 1 AND chat = (SELECT n FROM chats WHERE id = ?) ORDER BY n`
+	unfinishedSQL       = `SELECT id, busy, wake_at FROM agents INDEXED BY agents_waiting WHERE waits = 1 ORDER BY n`
+	unfinishedOfChatSQL = `SELECT id, busy, wake_at FROM agents INDEXED BY agents_waiting WHERE waits = 1 AND chat = (SELECT n FROM chats WHERE id = ?) ORDER BY n`
 )
 
 // located is an agent with where it is stored.

@@ -265,14 +265,15 @@ func testClosedStore(s *suite) {
 // testReadersDuringWrites reads all the while somebody writes: a reader never
 // waits for the writer and never sees a part of a batch.
 func testReadersDuringWrites(s *suite) {
-	const batches, entries = 30, 100
+	const batches, entries, before = 30, 100, 2
 	s.startChat("c1")
+	s.commit(s.entry("c1", "c1", "Noted", store.SetHead{ID: "c1"}))
 	done := make(chan struct{})
-	started := make(chan struct{})
-	var once sync.Once
+	reading := make(chan struct{}, 4)
 	var wg sync.WaitGroup
-	for range 4 {
+	for range cap(reading) {
 		wg.Go(func() {
+			defer func() { reading <- struct{}{} }() // also when it fails early
 			for n := 0; ; n++ {
 				loaded, err := s.Load(s.ctx(), "c1")
 				if err != nil {
@@ -280,15 +281,13 @@ func testReadersDuringWrites(s *suite) {
 					return
 				}
 				// Every entry sets Turns to the number of entries so far.
-				if got, want := len(loaded.Events)-1, loaded.Agent.Turns; got != want && want != 0 {
-					s.Errorf("a reader saw %d events with the head of event %d", got, want)
+				if got, want := len(loaded.Events)-before, loaded.Agent.Turns; got != want || got%entries != 0 {
+					s.Errorf("a reader saw a part of a batch: %d events with the head of %d", got, want)
 					return
 				}
-				if turns := loaded.Agent.Turns; turns%entries != 0 {
-					s.Errorf("a reader saw a part of a batch: %d entries", turns)
-					return
+				if n == 0 {
+					reading <- struct{}{}
 				}
-				once.Do(func() { close(started) })
 				select {
 				case <-done:
 					return
@@ -297,9 +296,9 @@ func testReadersDuringWrites(s *suite) {
 			}
 		})
 	}
-	// The head of a new chat is full of made-up numbers.
-	s.commit(s.entry("c1", "c1", "Noted"))
-	<-started
+	for range cap(reading) {
+		<-reading
+	}
 	turns := 0
 	for range batches {
 		b := &store.Batch{}
@@ -324,37 +323,36 @@ func testReopen(s *suite) {
 	e := s.entry("c1", "c1", "UserMessage", store.NewMessage{Message: m}, store.NewTask{Task: task})
 	e.Snapshot = []byte(`{"snapshot":"kept"}`)
 	s.commit(e)
-	for round := range 1 {
-		s.reopen()
-		got, err := s.Agent(s.ctx(), "c1.1")
-		s.ok(err)
-		s.equal(*got, child, "the agent after reopening")
-		loaded, err := s.Load(s.ctx(), "c1")
-		s.ok(err)
-		s.equal(loaded.Agent, root, "the orchestrator after reopening")
-		s.equal(string(loaded.Snapshot), `{"snapshot":"kept"}`, "the snapshot after reopening")
-		gotTask, err := s.Task(s.ctx(), "c1.1")
-		s.ok(err)
-		s.equal(*gotTask, task, "the task after reopening")
-		gotMessage, err := s.UserMessage(s.ctx(), "u-1")
-		s.ok(err)
-		s.equal(*gotMessage, m, "the message after reopening")
-		next := s.entry("c1", "c1", "Noted")
-		s.commit(next)
-		s.equal(next.Seq, int64(4+round), "the first number after reopening")
-		// What is known by memory only must be found again.
-		child.Head = store.Head{Turns: 50 + round}
-		s.commit(s.entry("c1", "c1.1", "Noted", store.SetHead{ID: "c1.1", Head: child.Head}))
-		s.reopen()
-		s.commitless()
-		got, err = s.Agent(s.ctx(), "c1.1")
-		s.ok(err)
-		s.equal(*got, child, "the agent after reopening again")
-		if round == 0 {
-			s.fails(s.Commit(s.ctx(), s.dup("u-1")), store.ErrDuplicate, "a message that exists since before")
-			break
-		}
-	}
+
+	s.reopen()
+	s.commitless()
+	got, err := s.Agent(s.ctx(), "c1.1")
+	s.ok(err)
+	s.equal(*got, child, "the agent after reopening")
+	loaded, err := s.Load(s.ctx(), "c1")
+	s.ok(err)
+	s.equal(loaded.Agent, root, "the orchestrator after reopening")
+	s.equal(string(loaded.Snapshot), `{"snapshot":"kept"}`, "the snapshot after reopening")
+	gotTask, err := s.Task(s.ctx(), "c1.1")
+	s.ok(err)
+	s.equal(*gotTask, task, "the task after reopening")
+	gotMessage, err := s.UserMessage(s.ctx(), "u-1")
+	s.ok(err)
+	s.equal(*gotMessage, m, "the message after reopening")
+
+	// What a writer may know by memory must be found again.
+	s.fails(s.Commit(s.ctx(), s.dup("u-1")), store.ErrDuplicate, "a message that exists since before")
+	child.Head = store.Head{Turns: 50, Busy: true}
+	next := s.entry("c1", "c1.1", "Noted", store.SetHead{ID: "c1.1", Head: child.Head}, store.SetTask{ID: "c1.1", Status: "running", At: 7})
+	s.commit(next)
+	s.equal(next.Seq, int64(4), "the first number after reopening")
+	s.reopen()
+	got, err = s.Agent(s.ctx(), "c1.1")
+	s.ok(err)
+	s.equal(*got, child, "the agent after reopening again")
+	waiting, err := s.Unfinished(s.ctx(), "")
+	s.ok(err)
+	s.equal(waiting, []store.Waiting{{Agent: "c1.1", Busy: true}}, "what is unfinished after reopening")
 }
 
 // commitless makes sure that opening alone writes nothing.

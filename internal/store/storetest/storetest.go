@@ -4,10 +4,10 @@ package storetest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/cadre-dev/cadre/internal/message"
@@ -204,21 +204,48 @@ func (s *suite) text(agent string, pos int, kind message.Kind, text string) stor
 	return m
 }
 
-// equal compares what was read with what was written, field by field.
+// equal compares what was read with what was written, and names each place
+// where they differ.
 func (s *suite) equal(got, want any, what string) {
 	s.Helper()
 	if reflect.DeepEqual(got, want) {
 		return
 	}
-	s.Errorf("%s differs:\n got %s\nwant %s", what, show(got), show(want))
+	s.Errorf("%s differs:\n%s", what, strings.Join(differences(reflect.ValueOf(got), reflect.ValueOf(want), ""), "\n"))
 }
 
-func show(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprintf("%+v", v)
+func differences(got, want reflect.Value, at string) []string {
+	if got.IsValid() && want.IsValid() && got.Type() == want.Type() {
+		switch {
+		case reflect.DeepEqual(got.Interface(), want.Interface()):
+			return nil
+		case got.Kind() == reflect.Interface && !got.IsNil() && !want.IsNil():
+			return differences(got.Elem(), want.Elem(), at)
+		case got.Kind() == reflect.Struct:
+			var all []string
+			for i := range got.NumField() {
+				all = append(all, differences(got.Field(i), want.Field(i), at+"."+got.Type().Field(i).Name)...)
+			}
+			return all
+		case got.Kind() == reflect.Slice && got.Type().Elem().Kind() == reflect.Struct && got.Len() == want.Len():
+			var all []string
+			for i := range got.Len() {
+				all = append(all, differences(got.Index(i), want.Index(i), fmt.Sprintf("%s[%d]", at, i))...)
+			}
+			return all
+		}
 	}
-	return fmt.Sprintf("%s %+v", b, v)
+	return []string{fmt.Sprintf("  %s: got %s, want %s", at, show(got), show(want))}
+}
+
+func show(v reflect.Value) string {
+	if !v.IsValid() {
+		return "nothing"
+	}
+	if b, ok := v.Interface().([]byte); ok {
+		return fmt.Sprintf("%q", b)
+	}
+	return fmt.Sprintf("%+v", v.Interface())
 }
 
 // fill sets every field of the struct that p points to to a value of its own,

@@ -1,0 +1,66 @@
+// cadre db: looks after the database.
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newDB(g *globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "db",
+		Short:   "Look after the database",
+		Long:    "Commands that look after the database in the data folder.",
+		Example: "  cadre db check",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return usage("say what to do: check") },
+	}
+	cmd.AddCommand(newDBCheck(g))
+	return cmd
+}
+
+func newDBCheck(g *globals) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Look for damage",
+		Long: `Checks the database file and that its rows fit together, also while a process
+works with it. Exits with 1 and names what is damaged.`,
+		Example: "  cadre db check\n  cadre db check --json",
+		Args:    cobra.NoArgs,
+		RunE: ran(func(cmd *cobra.Command, _ []string) error {
+			st, err := g.look()
+			if err != nil {
+				return err
+			}
+			defer func() { _ = st.Close() }() // it only reads
+			problems, err := st.Check(cmd.Context())
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			switch {
+			case asJSON:
+				if err := json.NewEncoder(out).Encode(map[string]any{"sound": len(problems) == 0, "problems": append([]string{}, problems...)}); err != nil {
+					return err
+				}
+			case len(problems) == 0:
+				fmt.Fprintln(out, "the database is sound")
+			default:
+				for _, p := range problems {
+					fmt.Fprintln(out, p)
+				}
+			}
+			if len(problems) > 0 {
+				return failed(fmt.Errorf("the database is damaged: %s", counted(len(problems), "problem")),
+					"copy the data folder before anything else; then restore a copy, or salvage it with sqlite3's .recover")
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	return cmd
+}

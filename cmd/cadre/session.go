@@ -1,0 +1,358 @@
+// A session is one cadre run at work: it opens the data folder, sends the
+// message, follows what happens and ends when the orchestrator's run does.
+
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/app"
+	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/orchestrate"
+	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/view"
+)
+
+// session is for one goroutine; only the stops come from another one.
+type session struct {
+	g     *globals
+	o     *runOptions
+	cmd   *cobra.Command
+	app   *app.App
+	chat  string
+	since int64 // the newest change that was shown
+	tree  *view.Tree
+	out   printer
+	stops *stops
+
+	began    time.Time
+	stopping bool // the person has asked for the end
+	leaving  bool // the run is over, and what it left running is being cancelled
+	left     bool // that took too long
+}
+
+// frameTime is how often the live view is drawn anew, and how often it is
+// looked whether the engine is paused.
+const frameTime = 100 * time.Millisecond
+
+// leaveTime is how long to wait for what a run has left running: the agents'
+// own deadline for it, and a little.
+const leaveTime = 15 * time.Second
+
+// run performs cadre run.
+func (g *globals) run(cmd *cobra.Command, o *runOptions) (err error) {
+	dir, err := g.folder()
+	if err != nil {
+		return err
+	}
+	log, closeLog, err := openLog(dir)
+	if err != nil {
+		return err
+	}
+	g.log = log
+	defer func() { err = errors.Join(err, closeLog()) }()
+	s := &session{g: g, o: o, cmd: cmd, stops: listen(cmd.OutOrStdout()), began: time.Now()}
+	defer s.stops.close()
+	s.app, err = app.Open(app.Options{Data: dir, Log: log})
+	if err != nil {
+		return g.notOpened(dir, err)
+	}
+	defer func() {
+		if closed := s.app.Close(); closed != nil {
+			err = errors.Join(err, fmt.Errorf("closing the data folder: %w", closed))
+		}
+	}()
+	return s.run(cmd.Context())
+}
+
+// notOpened words the errors of opening a data folder.
+func (g *globals) notOpened(dir string, err error) error {
+	if errors.Is(err, store.ErrInUse) {
+		return failed(fmt.Errorf("the data folder %s is in use by another process", dir),
+			fmt.Sprintf("wait for it, stop it, or name another folder with --data; `%s` looks at it meanwhile", g.command("show")))
+	}
+	return err
+}
+
+func (s *session) run(ctx context.Context) error {
+	if s.o.resume {
+		if err := s.findUnfinished(ctx); err != nil || s.chat == "" {
+			return err
+		}
+	}
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	s.out = s.newPrinter()
+	watching, unsubscribe := context.WithCancel(ctx)
+	defer unsubscribe()
+	events := watch(watching, s.app.Feed, s.chat, s.since)
+	outcomes, forget := s.app.Engine.Outcomes(s.chat)
+	defer forget()
+	if s.o.chat != "" || s.o.resume {
+		if err := s.app.Engine.Recover(ctx, s.chat); err != nil {
+			return fmt.Errorf("going on with chat %s: %w", s.chat, err)
+		}
+	}
+	if !s.o.resume {
+		body := message.Of(message.User, message.KindUser, s.o.prompt)
+		if err := s.app.Engine.Send(ctx, s.chat, newMessageID(), body); err != nil {
+			return fmt.Errorf("sending the prompt to chat %s: %w", s.chat, err)
+		}
+	}
+	s.g.log.Info("run", "chat", s.chat, "resume", s.o.resume)
+	o, err := s.follow(ctx, events, outcomes)
+	s.g.log.Info("run ends", "chat", s.chat, "outcome", string(o.Reason), "kind", string(o.Kind), "err", err)
+	if err != nil {
+		return errors.Join(err, s.out.suspend(s.chat, ""))
+	}
+	unsubscribe()
+	return s.finish(ctx, o)
+}
+
+// newMessageID makes the id of this run's message. It is made once, so that
+// nothing is sent twice.
+func newMessageID() string { return "msg-" + strings.ToLower(rand.Text()) }
+
+// begin finds or creates the chat and reads what is known of it.
+func (s *session) begin(ctx context.Context) (err error) {
+	if s.since, err = s.app.Store.LastSeq(ctx); err != nil {
+		return err
+	}
+	if s.chat == "" && s.o.chat != "" {
+		c, err := s.g.findChat(ctx, s.app.Store, s.o.chat)
+		if err != nil {
+			return err
+		}
+		s.chat = c.ID
+	}
+	if s.chat != "" {
+		s.tree, err = view.Load(ctx, s.app.Store, s.chat)
+		if err == nil {
+			s.tree.Resumed(s.began)
+		}
+		return err
+	}
+	s.tree = view.NewTree()
+	c, err := s.app.Performer.NewChat(orchestrate.Root{Role: s.o.role, Model: s.o.model, Dir: s.o.cwd, Limits: s.o.limits()})
+	if err != nil {
+		return &ended{code: exitUsage, err: err}
+	}
+	c.User = localUser()
+	c.Title = view.Cut(view.FirstLine(view.Clean(s.o.prompt)), 80)
+	s.chat, err = s.app.Engine.CreateChat(ctx, c)
+	if errors.Is(err, agent.ErrNoPrice) {
+		return usage("--max-cost: the price of model %s is not known, so that its cost cannot be limited", s.o.model)
+	}
+	return err
+}
+
+// localUser is who owns the chats of the command line.
+func localUser() store.User {
+	u := store.User{ID: "local", Name: "local", CreatedAt: time.Now().UnixMilli()}
+	if me, err := user.Current(); err == nil && me.Username != "" {
+		u.Name = me.Username
+	}
+	return u
+}
+
+// findUnfinished finds the chat to resume. Without one it says so.
+func (s *session) findUnfinished(ctx context.Context) error {
+	if s.o.chat == "" {
+		id, err := lastUnfinished(ctx, s.app.Store)
+		if err != nil || id != "" {
+			s.chat = id
+			return err
+		}
+		return s.nothingToDo(ctx, "")
+	}
+	c, err := s.g.findChat(ctx, s.app.Store, s.o.chat)
+	if err != nil {
+		return err
+	}
+	open, err := unfinished(ctx, s.app.Store, c.ID)
+	if err != nil {
+		return err
+	}
+	if !open {
+		return s.nothingToDo(ctx, c.ID)
+	}
+	s.chat = c.ID
+	return nil
+}
+
+// lastUnfinished returns the unfinished chat with the newest activity, "" if
+// there is none.
+func lastUnfinished(ctx context.Context, st store.Store) (string, error) {
+	q := store.ChatQuery{Archived: true, Page: store.Page{Limit: 100}}
+	for {
+		chats, err := st.Chats(ctx, q)
+		if err != nil {
+			return "", err
+		}
+		for _, c := range chats {
+			if open, err := unfinished(ctx, st, c.ID); err != nil || open {
+				return c.ID, err
+			}
+		}
+		if len(chats) < q.Page.Limit {
+			return "", nil
+		}
+		q.Page.After = chats[len(chats)-1].ID
+	}
+}
+
+// unfinished tells whether a chat's orchestrator is not idle or a sub-agent
+// has not ended. An orchestrator with children that have not ended is not
+// idle, and an agent ends after those below it; so it suffices to look at the
+// orchestrator and at what recovery would.
+func unfinished(ctx context.Context, st store.Store, chat string) (bool, error) {
+	a, err := st.Agent(ctx, chat)
+	if err != nil {
+		return false, fmt.Errorf("reading the orchestrator of chat %s: %w", chat, err)
+	}
+	if a.Status != string(agent.StatusIdle) {
+		return true, nil
+	}
+	waiting, err := st.Unfinished(ctx, chat)
+	return len(waiting) > 0, err
+}
+
+// nothingToDo tells that there is nothing to resume. The outcome of a chat that
+// was named is told again: its end may have gone unseen.
+func (s *session) nothingToDo(ctx context.Context, chat string) error {
+	errs := s.cmd.ErrOrStderr()
+	if chat == "" {
+		fmt.Fprintln(errs, "Nothing is unfinished.")
+		if s.o.json {
+			return view.NewJSON(s.cmd.OutOrStdout()).Done(view.Done{Outcome: "nothing_unfinished"})
+		}
+		return nil
+	}
+	fmt.Fprintf(errs, "Nothing is unfinished in chat %s; `%s` shows it.\n", chat, s.g.command("show", chat))
+	if !s.o.json {
+		return nil
+	}
+	st, _, err := engine.Load(ctx, s.app.Store, chat)
+	if err != nil {
+		return err
+	}
+	done, err := view.Summarise(ctx, s.app.Store, chat, st.Last)
+	if err != nil {
+		return err
+	}
+	return view.NewJSON(s.cmd.OutOrStdout()).Done(done)
+}
+
+// follow shows what happens until the run is over, and returns how it ended.
+func (s *session) follow(ctx context.Context, events <-chan happening, outcomes <-chan agent.Outcome) (agent.Outcome, error) {
+	tick := time.NewTicker(frameTime)
+	defer tick.Stop()
+	var over agent.Outcome
+	var leave <-chan time.Time
+	look := s.o.resume // it may have ended while it was recovered
+	for {
+		var told *agent.Outcome
+		var err error
+		if !look {
+			look, told, err = s.next(ctx, events, outcomes, tick.C, leave)
+		}
+		switch {
+		case err != nil || s.left:
+			return over, err
+		case !look:
+			continue
+		}
+		look = false
+		o, rest, err := s.isOver(ctx, told)
+		switch {
+		case err != nil:
+			return over, err
+		case s.leaving && rest:
+			return over, nil
+		case s.leaving || o == nil:
+		case rest:
+			return *o, nil
+		default:
+			// The run failed or met a limit, and what it started outlives it.
+			over, s.leaving, leave = *o, true, time.After(leaveTime)
+			if err := s.app.Engine.Cancel(ctx, s.chat, "cadre run"); err != nil {
+				return over, fmt.Errorf("cancelling what the run has left: %w", err)
+			}
+		}
+	}
+}
+
+// next waits for one thing to happen and tells whether the run may be over: an
+// end was announced, or nothing in the tree works any more.
+func (s *session) next(ctx context.Context, events <-chan happening, outcomes <-chan agent.Outcome, tick, leave <-chan time.Time) (look bool, told *agent.Outcome, err error) {
+	select {
+	case h := <-events:
+		if h.err != nil {
+			return false, nil, fmt.Errorf("following the changes: %w", h.err)
+		}
+		return s.tree.AtRest(), nil, s.show(h.item)
+	case o := <-outcomes:
+		return true, &o, nil
+	case sig := <-s.stops.signals:
+		return false, nil, s.stop(ctx, sig)
+	case now := <-tick:
+		s.tree.Paused = s.app.Engine.Paused()
+		return false, nil, s.out.frame(s.tree, now)
+	case <-leave:
+		s.left = true
+		return false, nil, nil
+	}
+}
+
+// isOver looks at the orchestrator's state: nil while the run goes on. A run
+// that ended by itself without success may have left children running: then
+// it is not at rest. told is an end that was announced, if that is why to look.
+func (s *session) isOver(ctx context.Context, told *agent.Outcome) (o *agent.Outcome, rest bool, err error) {
+	st, _, err := engine.Load(ctx, s.app.Store, s.chat)
+	if err != nil {
+		return nil, false, err
+	}
+	if _, idle := st.Phase.(agent.Idle); !idle {
+		return nil, false, nil // a message that had waited began the next run
+	}
+	if st.LiveChildren() == 0 {
+		return &st.Last, true, nil
+	}
+	if told != nil && !told.Success() {
+		return &st.Last, false, nil
+	}
+	return nil, false, nil
+}
+
+// stop does what a signal asks for.
+func (s *session) stop(ctx context.Context, sig os.Signal) error {
+	if sig != os.Interrupt {
+		if err := s.out.suspend(s.chat, sig.String()); err != nil {
+			return err
+		}
+		return &ended{
+			code: exitTerminated, err: fmt.Errorf("stopped by a signal (%s); everything so far is stored", sig),
+			next: fmt.Sprintf("go on with `%s`", s.g.command("run", "--resume", "--chat", s.chat)),
+		}
+	}
+	s.stopping = true
+	if err := s.out.note("Cancelling. Press Ctrl-C again to end at once."); err != nil {
+		return err
+	}
+	if err := s.app.Engine.Cancel(ctx, s.chat, "user"); err != nil {
+		return fmt.Errorf("cancelling: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+// Watching a chat: what the feed tells, until the command has seen enough.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/feed"
+	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/view"
+)
+
+// happening is one item of the feed, or why there are no more.
+type happening struct {
+	item feed.Item
+	err  error
+}
+
+// watch sends everything that happens to a chat after change since, until the
+// context ends. One who reads slowly is cut off by the feed; it goes on by
+// number, so that nothing is missed.
+func watch(ctx context.Context, f *feed.Feed, chat string, since int64) <-chan happening {
+	out := make(chan happening)
+	go func() {
+		for {
+			sub := f.Subscribe(ctx, since, store.Filter{Chat: chat}, feed.Options{Deltas: true})
+			err := forward(ctx, sub, out)
+			sub.Close()
+			var slow *feed.SlowError
+			if errors.As(err, &slow) {
+				since = slow.Last
+				continue
+			}
+			select {
+			case out <- happening{err: err}:
+			case <-ctx.Done():
+			}
+			return
+		}
+	}()
+	return out
+}
+
+func forward(ctx context.Context, sub *feed.Subscription, out chan<- happening) error {
+	for {
+		item, err := sub.Next(ctx)
+		if err != nil {
+			return err
+		}
+		select {
+		case out <- happening{item: item}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// show passes an item of the feed to the model and to the printer.
+func (s *session) show(item feed.Item) error {
+	if d := item.Delta; d != nil {
+		now := time.Now()
+		s.tree.Delta(*d, now)
+		return s.out.delta(*d, now)
+	}
+	return s.change(*item.Change)
+}
+
+func (s *session) change(c store.Change) error {
+	if c.Seq <= s.since {
+		return nil
+	}
+	s.since = c.Seq
+	s.tree.Change(c)
+	return s.out.change(c)
+}
+
+// finish shows what was committed up to the end, and the end.
+func (s *session) finish(ctx context.Context, o agent.Outcome) error {
+	st := s.app.Store
+	for {
+		changes, upTo, err := st.Changes(ctx, s.since, 256, store.Filter{Chat: s.chat})
+		if err != nil {
+			return err
+		}
+		for _, c := range changes {
+			if err := s.change(c); err != nil {
+				return err
+			}
+		}
+		if len(changes) == 0 {
+			s.since = max(s.since, upTo)
+			break
+		}
+	}
+	s.tree.Finish(o)
+	done, err := view.Summarise(ctx, st, s.chat, o)
+	if err != nil {
+		return err
+	}
+	if err := s.out.done(s.tree, done, o); err != nil {
+		return err
+	}
+	return s.outcome(done, o)
+}
+
+// outcome is what the command ends with: why the run did not complete, what was
+// kept, and how to go on.
+func (s *session) outcome(d view.Done, o agent.Outcome) error {
+	e := &ended{code: codeOf(o.Reason)}
+	look, more := s.g.command("show", s.chat), s.g.command("run", "--chat", s.chat, `"..."`)
+	switch o.Reason {
+	case agent.ReasonCompleted:
+		return nil
+	case agent.ReasonCancelled, agent.ReasonSuperseded:
+		e.err = fmt.Errorf("cancelled; %s", s.kept(d))
+	case agent.ReasonFailed, agent.ReasonInterrupted:
+		e.err = fmt.Errorf("the run failed (%s): %s", d.ErrorKind, d.Error)
+		if d.ErrorKind == "" {
+			e.err = fmt.Errorf("the run %s", view.Word(string(o.Reason)))
+		}
+	case agent.ReasonPartial:
+		e.err = errors.New("the answer is incomplete: the model's output limit cut it twice")
+	case agent.ReasonTimeout:
+		e.err = fmt.Errorf("stopped by the time limit; %s", s.kept(d))
+	case agent.ReasonMaxTurns:
+		e.err = fmt.Errorf("stopped by the turn limit; %s", s.kept(d))
+	case agent.ReasonBudget:
+		e.err = fmt.Errorf("stopped by the budget; %s", s.kept(d))
+	}
+	e.next = fmt.Sprintf("look: %s\n  go on: %s", look, more)
+	return e
+}
+
+// kept says what there is of a run that was stopped.
+func (s *session) kept(d view.Done) string {
+	c := s.tree.Counts()
+	var words string
+	switch {
+	case c.Done > 0 && d.Result != "":
+		words = fmt.Sprintf("kept: the text so far and what %s had done", counted(d.Agents-1, "sub-agent"))
+	case c.Done > 0:
+		words = fmt.Sprintf("kept: what %s had done", counted(d.Agents-1, "sub-agent"))
+	case d.Result != "":
+		words = "kept: the text so far"
+	default:
+		words = "kept: the conversation so far"
+	}
+	return words
+}

@@ -1,0 +1,292 @@
+// The rules of the design that can be seen in a single step, and those of
+// them that are about ends, replies, turns and the frame of the state.
+
+package agenttest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+)
+
+// step is one applied event: what was, what happened, what is, what follows.
+type step struct {
+	before agent.State
+	ev     agent.Event
+	after  agent.State
+	fx     []agent.Effect
+}
+
+// rules are named by their number in the design.
+var rules = []struct {
+	name  string
+	check func(step) error
+}{
+	{"1 (ends)", ends},
+	{"2 (replies)", replies},
+	{"3 (outcomes)", outcomes},
+	{"4 (all or nothing)", allOrNothing},
+	{"5 (fan-in)", fanIn},
+	{"6 (wait)", waits},
+	{"7 (detaching)", detaching},
+	{"8 (input of a turn)", newTurn},
+	{"11 (limits)", limits},
+	{"11 (active time)", activeTime},
+	{"12 (budgets)", budgets},
+	{"13 (owners)", owners},
+	{"14 (cancel)", cancels},
+	{"15 (failures)", failures},
+	{"16 (order of calls)", callOrder},
+	{"17 (capabilities)", capabilities},
+	{"of the frame", frame},
+}
+
+// Check asserts every rule that can be seen in one step that Step has taken.
+// A Migrated event replaces the state and is held to the rules about states
+// only.
+func Check(before agent.State, ev agent.Event, after agent.State, fx []agent.Effect) error {
+	s := step{before, ev, after, fx}
+	if _, ok := ev.(agent.Migrated); ok {
+		return errors.Join(callOrder(s), owners(s))
+	}
+	for _, r := range rules {
+		if err := r.check(s); err != nil {
+			return fmt.Errorf("rule %s: %w", r.name, err)
+		}
+	}
+	return nil
+}
+
+// effects returns the effects of one type.
+func effects[E agent.Effect](s step) []E {
+	var out []E
+	for _, f := range s.fx {
+		if e, ok := f.(E); ok {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func has[E agent.Effect](s step) bool { return len(effects[E](s)) > 0 }
+
+// in tells whether a state is in one phase.
+func in[P agent.Phase](s agent.State) bool {
+	_, ok := s.Phase.(P)
+	return ok
+}
+
+// ends: terminal is terminal, for sub-agents only, and the parent is told in
+// the same step; an orchestrator's run that ends is told to observers.
+func ends(s step) error {
+	if s.before.Ended() {
+		return fmt.Errorf("%s was taken after the end", agent.EventType(s.ev))
+	}
+	reports := effects[agent.Report](s)
+	if s.after.Spec.Orchestrator() {
+		switch {
+		case s.after.Ended():
+			return errors.New("an orchestrator reached a terminal phase")
+		case len(reports) > 0:
+			return errors.New("an orchestrator reported to a parent")
+		case s.before.Phase != nil && !in[agent.Idle](s.before) && in[agent.Idle](s.after) && !expects(s.after) && !has[agent.Done](s):
+			return errors.New("a run ended without being told")
+		}
+		return nil
+	}
+	if has[agent.Done](s) {
+		return errors.New("a sub-agent told of a run")
+	}
+	if !s.after.Ended() {
+		if len(reports) > 0 {
+			return errors.New("a report before the end")
+		}
+		return nil
+	}
+	if len(reports) != 1 {
+		return fmt.Errorf("%d reports at the end", len(reports))
+	}
+	r := reports[0]
+	var o agent.Outcome
+	switch p := s.after.Phase.(type) {
+	case agent.Completed:
+		o = p.Outcome
+	case agent.Failed:
+		o = p.Outcome
+	}
+	switch {
+	case r.Outcome != o || s.after.Last != o:
+		return fmt.Errorf("ended with %s, reported %s, kept %s", outcome(o), outcome(r.Outcome), outcome(s.after.Last))
+	case o.Success() != in[agent.Completed](s.after):
+		return fmt.Errorf("%s in phase %T", outcome(o), s.after.Phase)
+	case r.Task != s.after.Spec.Number:
+		return fmt.Errorf("reported as task %d", r.Task)
+	case r.Spent != s.after.Life.Spent():
+		return fmt.Errorf("spent %v, reported %v", s.after.Life.Spent(), r.Spent)
+	case r.Held.Tokens != s.after.Spec.Limits.Tokens || r.Held.Cost != s.after.Spec.Limits.Cost:
+		return fmt.Errorf("returned %v", r.Held)
+	}
+	return nil
+}
+
+// works tells whether an agent is at work on something of its own.
+func works(s agent.State) bool {
+	switch p := s.Phase.(type) {
+	case agent.Thinking, agent.Backoff, agent.Compacting, agent.Accepting:
+		return true
+	case agent.Acting:
+		return slices.ContainsFunc(p.Calls, func(c agent.Call) bool {
+			return c.Phase == agent.CallRunning || c.Phase == agent.CallStarted
+		})
+	case agent.Idle, agent.Cancelling, agent.Completed, agent.Failed:
+	}
+	return false
+}
+
+// expects tells whether a child can still report what the model will be told.
+func expects(s agent.State) bool {
+	return slices.ContainsFunc(s.Groups, func(g agent.Group) bool { return !g.Closed })
+}
+
+func terminalClass(c agent.Class) bool { return c == agent.ClassSubmit || c == agent.ClassGiveUp }
+
+// replies: what counts as success, and what a submission next to other calls
+// leads to.
+func replies(s step) error {
+	r, ok := s.ev.(agent.ModelReplied)
+	if !ok {
+		return nil
+	}
+	t := s.before.Phase.(agent.Thinking)
+	success, submitted := false, false
+	for _, c := range effects[agent.Conclude](s) {
+		success = success || c.Outcome.Success()
+		submitted = submitted || c.Outcome.Result.Call > 0
+	}
+	text := r.Text && len(r.Calls) == 0
+	switch {
+	case !success:
+	case r.Stop == agent.StopRefusal || r.Stop == agent.StopFilter:
+		return errors.New("a refusal counted as success")
+	case !r.Text && len(r.Calls) == 0:
+		return errors.New("an empty answer counted as success")
+	case t.Last:
+		return errors.New("the turn limit counted as success")
+	case text && r.Stop == agent.StopLength:
+		return errors.New("an answer cut off counted as success")
+	case text && s.before.Spec.Schema && !s.before.Spec.Orchestrator():
+		return errors.New("plain text counted as success in spite of the output schema")
+	}
+	if text && r.Stop == agent.StopLength && !s.before.Continued && !t.Last && s.after.Turn == s.before.Turn {
+		return errors.New("an answer cut off was not continued")
+	}
+	if len(r.Calls) < 2 {
+		return nil
+	}
+	if submitted {
+		return errors.New("a submission next to other calls was taken")
+	}
+	for i, c := range r.Calls {
+		if terminalClass(c.Class) && !s.answered(i, true) {
+			return fmt.Errorf("%s next to other calls was not returned as an error", c.Name)
+		}
+	}
+	return nil
+}
+
+// answered tells whether call i got its result in this step.
+func (s step) answered(i int, isError bool) bool {
+	return slices.ContainsFunc(effects[agent.SetCall](s), func(c agent.SetCall) bool {
+		return c.Call == i && c.Phase == agent.CallDone && c.IsError == isError
+	})
+}
+
+// outcomes: each has a known reason, a kind if and only if it failed, and a
+// result if it is success.
+func outcomes(s step) error {
+	var all []agent.Outcome
+	for _, f := range s.fx {
+		switch f := f.(type) {
+		case agent.Conclude:
+			all = append(all, f.Outcome)
+		case agent.Report:
+			all = append(all, f.Outcome)
+		case agent.Done:
+			all = append(all, f.Outcome)
+		}
+	}
+	for _, o := range all {
+		switch {
+		case o.Names() == agent.Names{}:
+			return fmt.Errorf("unknown reason %q", o.Reason)
+		case (o.Kind != "") != (o.Reason == agent.ReasonFailed):
+			return fmt.Errorf("reason %q with kind %q", o.Reason, o.Kind)
+		case o.Success() && o.Result.None():
+			return errors.New("success without a result")
+		case o.Result.From > o.Result.To || o.Result.To >= max(s.after.Pos, 1):
+			return fmt.Errorf("the result is at %v, the history ends at %d", o.Result, s.after.Pos)
+		}
+	}
+	return nil
+}
+
+// newTurn: a turn takes in all that waits, and an orchestrator's limits begin
+// anew with a user message.
+func newTurn(s step) error {
+	for _, c := range effects[agent.CallModel](s) {
+		if c.Try > 1 {
+			continue
+		}
+		if len(s.after.Queue) > 0 {
+			return fmt.Errorf("turn %d began without %v", c.Turn, s.after.Queue)
+		}
+		if slices.ContainsFunc(s.after.Groups, func(g agent.Group) bool { return g.Ready }) {
+			return fmt.Errorf("turn %d began without results that were there", c.Turn)
+		}
+		want := s.before.Run.Turns + 1
+		if s.after.Spec.Orchestrator() && has[agent.Place](s) {
+			want = 1
+		}
+		if s.after.Run.Turns != want {
+			return fmt.Errorf("turn %d is number %d of the run, not %d", c.Turn, s.after.Run.Turns, want)
+		}
+	}
+	return nil
+}
+
+// frame: what never changes, and what only grows.
+func frame(s step) error {
+	b, a := s.before, s.after
+	if _, ok := s.ev.(agent.Created); !ok && !sameSpec(b.Spec, a.Spec) {
+		return errors.New("the spec changed")
+	}
+	grows := []struct {
+		what     string
+		old, new int64
+	}{
+		{"turn", int64(b.Turn), int64(a.Turn)},
+		{"position", int64(b.Pos), int64(a.Pos)},
+		{"epoch", int64(b.Epoch), int64(a.Epoch)},
+		{"model", int64(b.Model), int64(a.Model)},
+		{"time", b.LastAt, a.LastAt},
+		{"tasks", int64(b.Tasks), int64(a.Tasks)},
+		{"items", int64(b.Items), int64(a.Items)},
+		{"turns of the life", int64(b.Life.Turns), int64(a.Life.Turns)},
+		{"active time of the life", b.Life.Active, a.Life.Active},
+		{"tokens of the life", b.Life.Spent().Tokens, a.Life.Spent().Tokens},
+		{"cost of the life", b.Life.Spent().Cost, a.Life.Spent().Cost},
+	}
+	for _, g := range grows {
+		if g.new < g.old {
+			return fmt.Errorf("%s fell from %d to %d", g.what, g.old, g.new)
+		}
+	}
+	return nil
+}
+
+func sameSpec(a, b agent.Spec) bool {
+	return a.ID == b.ID && a.Parent == b.Parent && a.Depth == b.Depth && a.Limits == b.Limits &&
+		slices.Equal(a.Tools, b.Tools) && slices.Equal(a.Delegable, b.Delegable) && slices.Equal(a.Delegates, b.Delegates)
+}

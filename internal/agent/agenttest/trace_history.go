@@ -1,0 +1,168 @@
+// The ledger of the history: every position filled once, every tool call
+// answered once, every user message placed once and in order.
+
+package agenttest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/message"
+)
+
+// rank is the order of what goes into a turn.
+type rank int
+
+const (
+	aReply rank = iota
+	aResult
+	lateResults
+	aNote
+	fromUser
+)
+
+type history struct {
+	filled map[int]rank
+	reply  int      // where the last reply with calls stands
+	open   []string // the provider's ids of its calls, "" once answered
+	queue  []string // user messages taken in and not placed
+	seen   map[string]bool
+	input  map[int]rank // of the turn that comes next
+}
+
+func (h *history) follow(ev agent.Event, fx []agent.Effect, after agent.State) error {
+	if h.filled == nil {
+		h.filled, h.seen, h.input = map[int]rank{}, map[string]bool{}, map[int]rank{}
+	}
+	message, sent := ev.(agent.UserMessage)
+	for _, f := range fx {
+		var err error
+		switch f := f.(type) {
+		case agent.AddMessage:
+			err = h.add(ev, f)
+		case agent.AddResults:
+			err = h.addResults(f)
+		case agent.Enqueue:
+			if !sent || f.ID != message.ID || h.seen[f.ID] {
+				err = fmt.Errorf("message %s was queued by %s", f.ID, agent.EventType(ev))
+			}
+			sent = false
+			h.seen[f.ID] = true
+			h.queue = append(h.queue, f.ID)
+		case agent.Place:
+			if len(h.queue) == 0 || h.queue[0] != f.ID {
+				return fmt.Errorf("message %s was placed, queued are %v", f.ID, h.queue)
+			}
+			h.queue = h.queue[1:]
+			err = h.fill(f.Pos, fromUser)
+		case agent.OpenCall:
+			if f.Call != len(h.open) {
+				err = fmt.Errorf("call %d was opened after %d", f.Call, len(h.open))
+			}
+			h.open = append(h.open, f.ID)
+		case agent.CallModel:
+			err = h.complete(f.Try == 1, after)
+		case agent.Compact:
+			err = h.complete(false, after)
+		case agent.Done:
+			h.input = map[int]rank{}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if sent {
+		return fmt.Errorf("message %s was lost", message.ID)
+	}
+	if !slices.Equal(h.queue, after.Queue) {
+		return fmt.Errorf("queued are %v, not %v", after.Queue, h.queue)
+	}
+	return nil
+}
+
+func (h *history) fill(pos int, r rank) error {
+	if _, ok := h.filled[pos]; ok || pos < 0 {
+		return fmt.Errorf("position %d was filled twice", pos)
+	}
+	h.filled[pos] = r
+	h.input[pos] = r
+	return nil
+}
+
+func (h *history) add(ev agent.Event, f agent.AddMessage) error {
+	if f.Call >= 0 {
+		for _, p := range f.Body.Parts {
+			if r, ok := p.(message.ToolResult); ok {
+				return h.answer(f.Pos, f.Call, r.CallID)
+			}
+		}
+		return fmt.Errorf("the result of call %d has no result", f.Call)
+	}
+	if _, ok := ev.(agent.ModelReplied); ok && f.Body.Kind != message.KindNote {
+		if slices.ContainsFunc(h.open, func(id string) bool { return id != "" }) {
+			return errors.New("a reply while calls are open")
+		}
+		h.reply, h.open = f.Pos, nil
+		h.input = map[int]rank{}
+		return h.fill(f.Pos, aReply)
+	}
+	if f.Body.Kind == message.KindTask {
+		return h.fill(f.Pos, aReply)
+	}
+	return h.fill(f.Pos, aNote)
+}
+
+func (h *history) addResults(f agent.AddResults) error {
+	if f.Call >= 0 {
+		return h.answer(f.Pos, f.Call, f.CallID)
+	}
+	for _, r := range h.input {
+		if r == lateResults {
+			return errors.New("late results in two messages")
+		}
+	}
+	return h.fill(f.Pos, lateResults)
+}
+
+// answer gives a call its result, at the place that was kept for it.
+func (h *history) answer(pos, call int, id string) error {
+	switch {
+	case call >= len(h.open) || h.open[call] != id || id == "":
+		return fmt.Errorf("call %d (%s) was answered, open are %q", call, id, h.open)
+	case pos != h.reply+1+call:
+		return fmt.Errorf("the result of call %d is at %d, its reply at %d", call, pos, h.reply)
+	}
+	h.open[call] = ""
+	return h.fill(pos, aResult)
+}
+
+// complete holds before each model call: no gap, no open call, and the input
+// of a new turn in its order.
+func (h *history) complete(newTurn bool, after agent.State) error {
+	if len(h.filled) != after.Pos {
+		return fmt.Errorf("%d of %d positions are filled", len(h.filled), after.Pos)
+	}
+	for _, id := range h.open {
+		if id != "" {
+			return fmt.Errorf("call %s has no result", id)
+		}
+	}
+	if !newTurn {
+		return nil
+	}
+	last := aReply
+	for pos := range after.Pos {
+		r, ok := h.input[pos]
+		if !ok {
+			continue
+		}
+		if r < last {
+			return fmt.Errorf("position %d of the input is out of order: %v", pos, h.input)
+		}
+		last = r
+	}
+	h.input = map[int]rank{}
+	return nil
+}

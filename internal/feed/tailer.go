@@ -1,0 +1,299 @@
+// This file is the tailer: it reads new changes once and hands them, and what
+// is new of the replies, to the subscriptions that have joined.
+
+package feed
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// tail runs while there are subscriptions.
+func (f *Feed) tail() {
+	defer f.wg.Done()
+	for {
+		select {
+		case <-f.wake:
+		case <-f.ctx.Done():
+			return
+		}
+		if f.rest() {
+			return
+		}
+		if err := f.move(); err != nil {
+			f.lose(err)
+		}
+	}
+}
+
+// rest ends the tailing when nobody is left, and forgets what was kept for
+// them.
+func (f *Feed) rest() bool {
+	f.moving.Lock()
+	defer f.moving.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open > 0 && !f.closed {
+		return false
+	}
+	f.tailing.Store(false)
+	f.started, f.ring = false, nil
+	clear(f.owners)
+	return true
+}
+
+// lose cuts off all who have joined, as the tail cannot be moved. It loses its
+// place, so that the next who wants to join tries again.
+func (f *Feed) lose(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cutAll(err)
+	f.started, f.ring = false, nil
+}
+
+// move brings the tail up to what is committed. The tailer does it, and who
+// joins, if it has seen more than the tailer.
+func (f *Feed) move() error {
+	f.moving.Lock()
+	defer f.moving.Unlock()
+	if err := f.start(); err != nil {
+		return err
+	}
+	for {
+		f.mu.Lock()
+		since := f.last
+		f.mu.Unlock()
+		var fresh []store.Change
+		upTo := since
+		if f.newest.Load() > since {
+			var err error
+			fresh, upTo, err = f.source.Changes(f.ctx, since, pageSize, store.Filter{})
+			if err != nil {
+				return fmt.Errorf("tailing the changes after %d: %w", since, err)
+			}
+		}
+		f.mu.Lock()
+		f.distribute(fresh, max(since, upTo))
+		f.mu.Unlock()
+		if upTo <= since || f.newest.Load() <= upTo {
+			return nil
+		}
+	}
+}
+
+// start gives the tail its place.
+func (f *Feed) start() error {
+	f.mu.Lock()
+	started := f.started
+	f.mu.Unlock()
+	if started {
+		return nil
+	}
+	last, err := f.source.LastSeq(f.ctx)
+	if err != nil {
+		return fmt.Errorf("finding the newest change: %w", err)
+	}
+	f.Notify(last)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.started, f.from = true, max(0, last-preload)
+	f.last, f.ring = f.from, nil
+	return nil
+}
+
+// distribute hands out changes and deltas: each delta after the changes that
+// were committed before it was said, and before the change that commits its
+// reply. The caller holds mu.
+func (f *Feed) distribute(fresh []store.Change, upTo int64) {
+	pieces := f.replies.take(upTo)
+	over := map[string]bool{}
+	for i := range fresh {
+		c := &fresh[i]
+		for len(pieces) > 0 && pieces[0].after < c.Seq {
+			f.tell(pieces[0].Delta, over)
+			pieces = pieces[1:]
+		}
+		for s := range f.chats[c.Chat] {
+			f.offer(s, c)
+		}
+		for s := range f.wide {
+			f.offer(s, c)
+		}
+		f.last = c.Seq
+		for _, call := range ended(c) {
+			over[call] = true
+			f.replies.over(call)
+		}
+	}
+	for _, p := range pieces {
+		f.tell(p.Delta, over)
+	}
+	f.last = upTo
+	f.ring = append(f.ring, fresh...)
+	if extra := len(f.ring) - ringSize; extra > ringSize { // seldom, as it copies
+		f.from = f.ring[extra-1].Seq
+		f.ring = append([]store.Change(nil), f.ring[extra:]...)
+	}
+}
+
+// ended returns the model calls that a change records. Nothing they said can
+// come after it.
+func ended(c *store.Change) (calls []string) {
+	for _, d := range c.Docs {
+		if !strings.HasSuffix(d.Collection, "model-calls") {
+			continue
+		}
+		// A side call has the place of a turn but none of its replies.
+		if m, ok := d.Data.(store.ModelCall); ok && m.Status != "side" {
+			calls = append(calls, d.ID)
+		}
+	}
+	return calls
+}
+
+// offer gives a subscription a change, if that fits its filter. The caller
+// holds mu.
+func (f *Feed) offer(s *Subscription, c *store.Change) {
+	fit, ok := fits(s.filter, c)
+	if !ok {
+		return
+	}
+	if !s.push(Item{Change: fit}) {
+		f.cut(s, &SlowError{Last: f.last})
+	}
+}
+
+// tell gives a delta to those who want it. The caller holds mu.
+func (f *Feed) tell(d *Delta, over map[string]bool) {
+	if over[d.Call] {
+		return
+	}
+	for _, subs := range []set{f.chats[d.Chat], f.wide} {
+		for s := range subs {
+			if s.opts.Deltas && f.wants(s.filter, d) && !s.push(Item{Delta: d}) {
+				f.cut(s, &SlowError{Last: f.last})
+			}
+		}
+	}
+}
+
+// fits returns the change with the documents that the filter asks for.
+func fits(f store.Filter, c *store.Change) (*store.Change, bool) {
+	if f.Chat != "" && f.Chat != c.Chat || f.Agent != "" && f.Agent != c.Agent || f.User != "" && f.User != c.User {
+		return nil, false
+	}
+	if len(f.Collections) == 0 {
+		return c, true
+	}
+	var docs []store.Document
+	for _, d := range c.Docs {
+		if matches(f.Collections, d.Collection) {
+			docs = append(docs, d)
+		}
+	}
+	if len(docs) == 0 {
+		return nil, false
+	}
+	part := *c
+	part.Docs = docs
+	return &part, true
+}
+
+func matches(patterns []string, collection string) bool {
+	for _, p := range patterns {
+		if ok, err := path.Match(p, collection); err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
+
+// wants tells whether a delta fits a filter: it belongs to the collection that
+// its message will be in. The caller holds mu.
+func (f *Feed) wants(filter store.Filter, d *Delta) bool {
+	if filter.Chat != "" && filter.Chat != d.Chat || filter.Agent != "" && filter.Agent != d.Agent {
+		return false
+	}
+	if filter.User != "" && filter.User != f.owner(d.Chat) {
+		return false
+	}
+	if len(filter.Collections) == 0 {
+		return true
+	}
+	collection := "messages"
+	if d.Agent != d.Chat {
+		collection = "sub-agents/" + d.Agent + "/messages"
+	}
+	return matches(filter.Collections, collection)
+}
+
+// owner returns whose chat it is. A chat that cannot be read is nobody's.
+func (f *Feed) owner(chat string) string {
+	if user, ok := f.owners[chat]; ok {
+		return user
+	}
+	if len(f.owners) >= maxOwners {
+		clear(f.owners)
+	}
+	c, err := f.source.Chat(f.ctx, chat)
+	if err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			f.owners[chat] = ""
+		}
+		return ""
+	}
+	f.owners[chat] = c.UserID
+	return c.UserID
+}
+
+// cut ends a subscription: it gets what it has been given, and then the error.
+// The caller holds mu.
+func (f *Feed) cut(s *Subscription, err error) {
+	f.unregister(s)
+	s.fail(err)
+}
+
+func (f *Feed) cutAll(err error) {
+	for _, subs := range f.chats {
+		for s := range subs {
+			f.cut(s, err)
+		}
+	}
+	for s := range f.wide {
+		f.cut(s, err)
+	}
+}
+
+// register makes a subscription one of those that get what is new.
+func (f *Feed) register(s *Subscription) {
+	subs := f.wide
+	if s.filter.Chat != "" {
+		if f.chats[s.filter.Chat] == nil {
+			f.chats[s.filter.Chat] = set{}
+		}
+		subs = f.chats[s.filter.Chat]
+	}
+	subs[s] = struct{}{}
+	s.registered = true
+}
+
+func (f *Feed) unregister(s *Subscription) {
+	if !s.registered {
+		return
+	}
+	s.registered = false
+	if s.opts.Deltas {
+		f.replies.leave()
+	}
+	delete(f.wide, s)
+	if subs := f.chats[s.filter.Chat]; subs != nil {
+		delete(subs, s)
+		if len(subs) == 0 {
+			delete(f.chats, s.filter.Chat)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+// A lane: the places of one model, and who gets the next one. The lane holds
+// the lock around a pace and a queue, neither of which knows of the other.
+
+package schedule
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+type lane struct {
+	name string
+	cfg  *Config
+
+	mu    sync.Mutex
+	pace  pace
+	queue queue
+	timer *time.Timer // set while waiters could start if it were later; nil until first needed
+	seen  refusals
+}
+
+func newLane(name string, cfg *Config) *lane {
+	return &lane{name: name, cfg: cfg, pace: newPace(cfg)}
+}
+
+// enter takes a place, at once or after a wait. The epoch that it returns
+// belongs to the place.
+func (l *lane) enter(ctx context.Context, t Ticket, onWait OnWait) (epoch uint64, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, l.ended(err)
+	}
+	l.mu.Lock()
+	if l.queue.len() == 0 && l.pace.calm && l.pace.free() {
+		l.pace.begin(time.Time{})
+		l.queue.passed(t.Chat)
+		epoch = l.pace.epoch
+		l.mu.Unlock()
+		return epoch, nil
+	}
+	now := time.Now()
+	switch {
+	case l.queue.len() == 0 && l.pace.mayStart(now):
+		l.pace.begin(now)
+		l.queue.passed(t.Chat)
+		epoch = l.pace.epoch
+		l.mu.Unlock()
+		return epoch, nil
+	case t.Fallback && l.hopeless(now, now):
+		err := l.gaveUp(now, now)
+		l.mu.Unlock()
+		return 0, err
+	}
+	w := l.queue.push(t, now)
+	l.arm(now)
+	l.mu.Unlock()
+	return l.await(ctx, w, onWait)
+}
+
+// dispatch gives free places to those who wait. The lock is held.
+func (l *lane) dispatch(now time.Time) {
+	for l.queue.len() > 0 && l.pace.mayStart(now) {
+		w := l.queue.pop()
+		l.pace.begin(now)
+		w.granted, w.epoch = true, l.pace.epoch
+		close(w.ready)
+	}
+	l.arm(now)
+}
+
+// arm sets the timer for the moment at which the next waiter may start, if it
+// is time that it waits for, and not a place. The lock is held.
+func (l *lane) arm(now time.Time) {
+	at := l.pace.opens()
+	if l.queue.len() == 0 || !l.pace.free() || !at.After(now) {
+		if l.timer != nil {
+			l.timer.Stop()
+		}
+		return
+	}
+	if l.timer == nil {
+		l.timer = time.AfterFunc(at.Sub(now), l.wake)
+		return
+	}
+	l.timer.Reset(at.Sub(now))
+}
+
+// wake is the timer's. A timer that fires though it was stopped or set anew
+// does no harm: dispatch looks at the time itself.
+func (l *lane) wake() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dispatch(time.Now())
+}
+
+// leave takes a waiter that will not make its call out of the queue; if it has
+// been given a place in the meantime, the place goes to the next.
+func (l *lane) leave(w *waiter) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w.granted {
+		l.pace.abandoned()
+	} else {
+		l.queue.remove(w)
+	}
+	l.dispatch(time.Now())
+}
+
+// place is the right to have one call under way.
+type place struct {
+	lane  *lane
+	epoch uint64 // of the pace when the call started
+	gone  bool   // guarded by the lane's lock
+}
+
+func (p *place) release(r Result) {
+	l := p.lane
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.gone {
+		return
+	}
+	p.gone = true
+	if e := refusal(r.Err); e != nil {
+		now := time.Now()
+		l.seen.add(now, e.Kind)
+		l.pace.refused(now, p.epoch, e)
+	} else if r.Err == nil {
+		l.pace.succeeded(p.epoch)
+	} else {
+		l.pace.abandoned()
+	}
+	if l.queue.len() > 0 {
+		l.dispatch(time.Now())
+	}
+}

@@ -1,0 +1,216 @@
+// Making a request, and reading its answer under a limit of silence.
+
+package wire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/llm"
+)
+
+const (
+	// DefaultIdle is how long a stream may be silent. Reasoning models of some
+	// vendors say nothing for minutes before their first token.
+	DefaultIdle = 5 * time.Minute
+	// DefaultWhole is how long a reply that is not streamed may take: all of
+	// it is silence.
+	DefaultWhole = 10 * time.Minute
+
+	maxErrorBody = 64 << 10
+	maxBody      = 64 << 20
+	maxDrain     = 16 << 10
+	drainTime    = 50 * time.Millisecond
+)
+
+var (
+	errSilent = errors.New("nothing was heard for too long")
+	errClosed = errors.New("the response was closed")
+)
+
+// Response is the answer to a request that was accepted. It is used by one
+// goroutine and must be closed.
+type Response struct {
+	Header    http.Header
+	RequestID string // as the vendor's header tells it
+
+	watch
+	body    io.ReadCloser
+	events  Reader
+	secrets []string
+}
+
+// Post sends body to url and returns the answer if its status is 2xx; any
+// other answer is an *llm.Error of its kind (see Classify). The body is sent
+// as JSON; header is not changed.
+//
+// Silence longer than idle, whether before the answer or within it, is an
+// *llm.Error of kind timeout; idle <= 0 means DefaultIdle. A connection that
+// cannot be made or is lost is one of kind network. When ctx ends the error is
+// ctx.Err(). The same holds for what is read from the Response later on.
+//
+// No error contains the values of headers that carry keys.
+func Post(ctx context.Context, client *http.Client, url string, header http.Header, body []byte, idle time.Duration) (*Response, error) {
+	if idle <= 0 {
+		idle = DefaultIdle
+	}
+	secrets := Secrets(header)
+	w := newWatch(ctx, idle)
+	req, err := http.NewRequestWithContext(w.inner, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		w.end()
+		return nil, &llm.Error{Kind: llm.ErrBadRequest, Message: Scrub("making a request: "+err.Error(), secrets...), Err: err}
+	}
+	req.Header = header.Clone()
+	if req.Header == nil {
+		req.Header = http.Header{}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	w.start()
+	resp, err := client.Do(req)
+	w.stop()
+	if err != nil {
+		defer w.end()
+		return nil, w.explain("calling the model", err, secrets)
+	}
+	r := &Response{Header: resp.Header, RequestID: RequestID(resp.Header), watch: w, body: resp.Body, secrets: secrets}
+	r.events.src = r
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		defer r.Close()
+		return nil, r.refused(resp.StatusCode)
+	}
+	return r, nil
+}
+
+// refused reads the body of an answer that is an error. If it cannot be read
+// the status alone decides.
+func (r *Response) refused(status int) error {
+	b, err := io.ReadAll(io.LimitReader(r, maxErrorBody))
+	if err != nil && r.outer.Err() != nil {
+		return r.outer.Err()
+	}
+	return Classify(status, r.Header, b, r.secrets...)
+}
+
+// Read reads from the body. Its errors other than io.EOF are as told at Post.
+func (r *Response) Read(p []byte) (int, error) {
+	r.start()
+	n, err := r.body.Read(p)
+	r.stop()
+	if err != nil && err != io.EOF { //nolint:errorlint // readers return io.EOF itself
+		err = r.explain("reading the reply", err, r.secrets)
+	}
+	return n, err
+}
+
+// Next returns the next event of a stream; io.EOF when it has ended, which
+// tells nothing about whether the reply had.
+func (r *Response) Next() (Event, error) {
+	ev, err := r.events.Next()
+	if errors.Is(err, errTooLong) || errors.Is(err, io.ErrNoProgress) {
+		err = r.Broken(err)
+	}
+	return ev, err
+}
+
+// All reads the rest of the body, for a reply that is not streamed.
+func (r *Response) All() ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxBody+1))
+	if err == nil && len(b) > maxBody {
+		err = r.Broken(fmt.Errorf("the reply has more than %d bytes", maxBody))
+	}
+	return b, err
+}
+
+// Close ends the exchange. It first reads a little more if that comes at once:
+// only a body read to its end leaves a connection that can be used again.
+func (r *Response) Close() {
+	if r.inner.Err() == nil {
+		r.idle = drainTime
+		_, _ = io.CopyN(io.Discard, r, maxDrain)
+	}
+	r.end()
+	_ = r.body.Close()
+}
+
+// SetIdle changes how long the vendor may be silent from here on: once a reply
+// is complete, its epilogue is not worth a long wait.
+func (r *Response) SetIdle(idle time.Duration) { r.idle = min(r.idle, idle) }
+
+// Cut is the error of a stream that ended before the reply did.
+func (r *Response) Cut() error {
+	return &llm.Error{
+		Kind: llm.ErrNetwork, Message: "the stream ended before the reply did",
+		RequestID: r.RequestID, Err: io.ErrUnexpectedEOF,
+	}
+}
+
+// Broken is the error of a reply, or a piece of one, that cannot be read. It
+// counts as a fault of the network: what was cut or mangled on its way looks
+// like this, and trying again is all that can be done.
+func (r *Response) Broken(err error) error {
+	return &llm.Error{
+		Kind: llm.ErrNetwork, Message: Scrub("reading the reply: "+err.Error(), r.secrets...),
+		RequestID: r.RequestID, Err: err,
+	}
+}
+
+// Fail is the error that body tells, an error object inside a stream that had
+// begun well.
+func (r *Response) Fail(body []byte) error {
+	e := Classify(0, nil, body, r.secrets...)
+	if e.RequestID == "" {
+		e.RequestID = r.RequestID
+	}
+	return e
+}
+
+// watch bounds silence: it cancels the inner context when nothing comes for
+// the time of idle while someone waits.
+type watch struct {
+	outer  context.Context // the caller's
+	inner  context.Context // of the request
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	idle   time.Duration
+}
+
+func newWatch(ctx context.Context, idle time.Duration) watch {
+	inner, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(idle, func() { cancel(errSilent) })
+	return watch{outer: ctx, inner: inner, cancel: cancel, timer: timer, idle: idle}
+}
+
+func (w *watch) start() { w.timer.Reset(w.idle) }
+func (w *watch) stop()  { w.timer.Stop() }
+
+func (w *watch) end() {
+	w.timer.Stop()
+	w.cancel(errClosed)
+}
+
+// explain turns an error of the transport into one of the contract.
+func (w *watch) explain(doing string, err error, secrets []string) error {
+	if ended := w.outer.Err(); ended != nil {
+		return ended
+	}
+	// An *url.Error repeats the address, which may contain more than it should.
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	if errors.Is(context.Cause(w.inner), errSilent) {
+		return &llm.Error{Kind: llm.ErrTimeout, Message: fmt.Sprintf("%s: nothing was heard for %v", doing, w.idle), Err: errSilent}
+	}
+	kind := llm.ErrNetwork
+	if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() {
+		kind = llm.ErrTimeout
+	}
+	return &llm.Error{Kind: kind, Message: Scrub(doing+": "+err.Error(), secrets...), Err: err}
+}

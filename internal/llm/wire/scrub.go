@@ -1,0 +1,43 @@
+// Keeping keys out of error texts.
+
+package wire
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+// keyHeaders are the headers that carry keys.
+var keyHeaders = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"}
+
+// keyLike matches what looks like a key of a known vendor, whole or with a
+// part starred out, and whatever follows the word Bearer. Vendors repeat the
+// key they refuse, and proxies the headers they got.
+var keyLike = regexp.MustCompile(`\b(?:sk|pk|rk|gsk|xai|pplx|tgp|fw|nvapi|hf|r8)[-_][A-Za-z0-9_*.-]{8,}|\bAIza[A-Za-z0-9_*-]{8,}|\bya29\.[A-Za-z0-9_.-]{8,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]{8,}|(?i:\b(bearer|basic) +)[A-Za-z0-9_.~+/=*-]{6,}|(?i:([?&](?:key|api_key|access_token)=))[^&\s"']{6,}`)
+
+const redacted = "[redacted]"
+
+// Secrets returns the keys that header carries.
+func Secrets(header http.Header) []string {
+	var secrets []string
+	for _, name := range keyHeaders {
+		for _, v := range header.Values(name) {
+			if _, token, ok := strings.Cut(v, " "); ok {
+				secrets = append(secrets, token)
+			}
+			secrets = append(secrets, v)
+		}
+	}
+	return secrets
+}
+
+// Scrub takes the secrets, and what looks like a key, out of text.
+func Scrub(text string, secrets ...string) string {
+	for _, s := range secrets {
+		if s != "" {
+			text = strings.ReplaceAll(text, s, redacted)
+		}
+	}
+	return keyLike.ReplaceAllString(text, "${1}${2}"+redacted)
+}

@@ -1,0 +1,28 @@
+package sqlite
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/store/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConformance(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, dir string) store.Store {
+		t.Helper()
+		return open(t, dir)
+	})
+}
+
+func open(tb testing.TB, dir string) *Store {
+	tb.Helper()
+	s, err := Open(dir, Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}

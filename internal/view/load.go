@@ -1,0 +1,158 @@
+// Loading: a tree as it stands in a store, and what can be read of its end.
+
+package view
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// Load reads the tree of a chat as it is now. Changes with higher numbers than
+// the store's LastSeq before the call bring it up to date.
+func Load(ctx context.Context, st store.Store, chat string) (*Tree, error) {
+	t := NewTree()
+	row, err := st.Chat(ctx, chat)
+	if err != nil {
+		return nil, fmt.Errorf("reading chat %s: %w", chat, err)
+	}
+	t.Chat = *row
+	agents, err := st.Tree(ctx, chat)
+	if err != nil {
+		return nil, fmt.Errorf("reading the agents of chat %s: %w", chat, err)
+	}
+	for _, a := range agents {
+		t.putAgent(a)
+	}
+	tasks, err := st.Tasks(ctx, chat)
+	if err != nil {
+		return nil, fmt.Errorf("reading the tasks of chat %s: %w", chat, err)
+	}
+	for _, task := range tasks {
+		t.putTask(task)
+	}
+	for _, a := range t.agents {
+		if a.Over() || !a.Working() {
+			continue
+		}
+		if err := t.loadCalls(ctx, st, a); err != nil {
+			return nil, err
+		}
+	}
+	if t.Root == nil {
+		return t, nil
+	}
+	messages, err := st.Messages(ctx, t.Root.ID, store.Page{})
+	if err != nil {
+		return nil, fmt.Errorf("reading the messages of chat %s: %w", chat, err)
+	}
+	for _, m := range messages {
+		t.putMessage(m)
+	}
+	t.said = nil
+	return t, nil
+}
+
+// loadCalls reads what an agent that works has under way.
+func (t *Tree) loadCalls(ctx context.Context, st store.Store, a *Agent) error {
+	calls, err := st.ToolCalls(ctx, a.ID)
+	if err != nil {
+		return fmt.Errorf("reading the tool calls of %s: %w", a.ID, err)
+	}
+	for _, c := range calls {
+		t.putCall(c)
+	}
+	models, err := st.ModelCalls(ctx, a.ID)
+	if err != nil {
+		return fmt.Errorf("reading the model calls of %s: %w", a.ID, err)
+	}
+	for _, c := range models {
+		t.putModelCall(c)
+	}
+	return nil
+}
+
+// Answer reads what an outcome of the orchestrator points at: the text of its
+// replies.
+func Answer(ctx context.Context, st store.Store, chat string, ref agent.Ref) (string, error) {
+	if ref.None() {
+		return "", nil
+	}
+	rows, err := st.History(ctx, chat, ref.From)
+	if err != nil {
+		return "", fmt.Errorf("reading the answer: %w", err)
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		if row.Pos > ref.To {
+			break
+		}
+		m, err := row.Decode()
+		if err != nil {
+			return "", fmt.Errorf("reading the answer: %w", err)
+		}
+		if m.Role == message.Assistant {
+			b.WriteString(m.Text())
+		}
+	}
+	return b.String(), nil
+}
+
+// Summarise reads how the last run of a chat ended and what the whole chat has
+// used.
+func Summarise(ctx context.Context, st store.Store, chat string, o agent.Outcome) (Done, error) {
+	d := Done{Outcome: string(o.Reason), ErrorKind: string(o.Kind), Chat: chat}
+	var err error
+	if d.Result, err = Answer(ctx, st, chat, o.Result); err != nil {
+		return d, err
+	}
+	agents, err := st.Tree(ctx, chat)
+	if err != nil {
+		return d, fmt.Errorf("reading the agents of chat %s: %w", chat, err)
+	}
+	d.Agents = len(agents)
+	cost, known := int64(0), true
+	for _, a := range agents {
+		calls, err := st.ModelCalls(ctx, a.ID)
+		if err != nil {
+			return d, fmt.Errorf("reading the model calls of %s: %w", a.ID, err)
+		}
+		for _, c := range calls {
+			d.Usage = d.Usage.Add(c.Usage)
+		}
+		if a.Depth == 0 && o.Reason == agent.ReasonFailed {
+			d.Error = whyFailed(calls)
+		}
+		cost += a.Cost
+		known = known && !a.Unpriced
+	}
+	if known {
+		d.Cost = &cost
+	}
+	return d, nil
+}
+
+// whyFailed finds why an orchestrator's run failed: of itself the run records
+// the kind only, and the newest model call has the rest.
+func whyFailed(calls []store.ModelCall) string {
+	if len(calls) == 0 {
+		return ""
+	}
+	c := calls[len(calls)-1]
+	switch {
+	case c.Error != "":
+		return c.Error
+	case c.Stop == string(agent.StopRefusal):
+		return "the model declined to answer"
+	case c.Stop == string(agent.StopFilter):
+		return "the vendor's content filter cut the model's answer"
+	case c.ErrorKind == string(agent.FailEmpty):
+		return "the model's answer was empty"
+	}
+	return cmp.Or(strings.ReplaceAll(c.ErrorKind, "_", " "), "the log has the details")
+}
