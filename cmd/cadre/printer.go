@@ -107,7 +107,7 @@ func (p *plainPrinter) done(t *view.Tree, d view.Done, _ agent.Outcome) error {
 			return fmt.Errorf("printing the answer: %w", err)
 		}
 	}
-	fmt.Fprintln(p.errs, view.Style{}.Summary(t, d, time.Now()))
+	fmt.Fprintln(p.errs, view.Style{}.Summary(t, d, 0, time.Now()))
 	return nil
 }
 
@@ -135,7 +135,7 @@ func (p *livePrinter) size() (width, height int) {
 
 func (p *livePrinter) frame(t *view.Tree, now time.Time) error {
 	width, height := p.size()
-	above := p.above(t, -1)
+	above := p.above(t, width, -1)
 	lines := p.style.Frame(t, width, height-1, now)
 	frame := fmt.Sprint(width, "\n", strings.Join(lines, "\n"))
 	if above == "" && frame == p.shown {
@@ -148,7 +148,7 @@ func (p *livePrinter) frame(t *view.Tree, now time.Time) error {
 // above is what has been said for good: notes, and texts of the orchestrator
 // that something follows. What may be the answer is held back; answer is where
 // that begins, once it is known.
-func (p *livePrinter) above(t *view.Tree, answer int) string {
+func (p *livePrinter) above(t *view.Tree, width, answer int) string {
 	p.held = append(p.held, t.Said()...)
 	var b strings.Builder
 	for len(p.held) > 0 {
@@ -156,7 +156,7 @@ func (p *livePrinter) above(t *view.Tree, answer int) string {
 		if len(p.held) == 1 && !first.More && answer < 0 || answer >= 0 && first.Pos >= answer {
 			break
 		}
-		b.WriteString(view.Clean(strings.TrimSpace(first.Text)) + "\n\n")
+		b.WriteString(view.Prose(view.Clean(strings.TrimSpace(first.Text)), width) + "\n\n")
 		p.held = p.held[1:]
 	}
 	for _, n := range p.notes {
@@ -180,14 +180,14 @@ func (p *livePrinter) done(t *view.Tree, d view.Done, o agent.Outcome) error {
 	width, height := p.size()
 	now := time.Now()
 	var b strings.Builder
-	b.WriteString(p.above(t, o.Result.From))
+	b.WriteString(p.above(t, width, o.Result.From))
 	if t.Len() > 1 {
 		rows := t.Rows(view.RowOptions{Now: now, Height: height - 2})
 		b.WriteString(strings.Join(p.style.Lines(rows, width, now), "\n") + "\n\n")
 	}
 	if d.Result != "" {
-		b.WriteString(view.Clean(strings.TrimRight(d.Result, "\n")) + "\n\n")
+		b.WriteString(view.Prose(view.Clean(strings.TrimRight(d.Result, "\n")), width) + "\n\n")
 	}
-	b.WriteString(p.style.Summary(t, d, now) + "\n")
+	b.WriteString(p.style.Summary(t, d, width, now) + "\n")
 	return p.screen.Close(b.String(), width)
 }

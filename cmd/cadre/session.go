@@ -36,10 +36,8 @@ type session struct {
 	out   printer
 	stops *stops
 
-	began    time.Time
-	stopping bool // the person has asked for the end
-	leaving  bool // the run is over, and what it left running is being cancelled
-	left     bool // that took too long
+	leaving bool // the run is over, and what it left running is being cancelled
+	left    bool // that took too long
 }
 
 // frameTime is how often the live view is drawn anew, and how often it is
@@ -62,7 +60,7 @@ func (g *globals) run(cmd *cobra.Command, o *runOptions) (err error) {
 	}
 	g.log = log
 	defer func() { err = errors.Join(err, closeLog()) }()
-	s := &session{g: g, o: o, cmd: cmd, stops: listen(cmd.OutOrStdout()), began: time.Now()}
+	s := &session{g: g, o: o, cmd: cmd, stops: listen(cmd.OutOrStdout())}
 	defer s.stops.close()
 	s.app, err = app.Open(app.Options{Data: dir, Log: log})
 	if err != nil {
@@ -139,9 +137,6 @@ func (s *session) begin(ctx context.Context) (err error) {
 	}
 	if s.chat != "" {
 		s.tree, err = view.Load(ctx, s.app.Store, s.chat)
-		if err == nil {
-			s.tree.Resumed(s.began)
-		}
 		return err
 	}
 	s.tree = view.NewTree()
@@ -347,7 +342,6 @@ func (s *session) stop(ctx context.Context, sig os.Signal) error {
 			next: fmt.Sprintf("go on with `%s`", s.g.command("run", "--resume", "--chat", s.chat)),
 		}
 	}
-	s.stopping = true
 	if err := s.out.note("Cancelling. Press Ctrl-C again to end at once."); err != nil {
 		return err
 	}

@@ -127,12 +127,12 @@ func (s *shower) chats(ctx context.Context, limit int) error {
 			}
 			continue
 		}
-		word := view.Word(status)
-		if status == string(agent.StatusIdle) {
+		word := "unfinished"
+		switch {
+		case status == string(agent.StatusIdle) && o.Reason == "":
 			word = "no run yet"
-			if o.Reason != "" {
-				word = view.Word(string(o.Reason))
-			}
+		case status == string(agent.StatusIdle):
+			word = view.Word(string(o.Reason))
 		}
 		line := fmt.Sprintf("%s  %-12s  %-9s  %s", c.ID, word, age(s.now, c.UpdatedAt), view.FirstLine(view.Clean(c.Title)))
 		if _, err := fmt.Fprintln(s.out, view.Cut(line, s.width)); err != nil {
@@ -209,7 +209,7 @@ func (s *shower) chatText(t *view.Tree, d view.Done, over bool, asOf time.Time) 
 		fmt.Fprintf(&b, "\nIt failed (%s): %s\n", d.ErrorKind, view.Clean(d.Error))
 	}
 	if d.Result != "" {
-		fmt.Fprintf(&b, "\n%s\n", view.Clean(strings.TrimRight(d.Result, "\n")))
+		fmt.Fprintf(&b, "\n%s\n", view.Prose(view.Clean(strings.TrimRight(d.Result, "\n")), s.width))
 	}
 	if !over {
 		fmt.Fprintf(&b, "\nNot finished; last progress %s. If no process works on it, go on: %s\n",

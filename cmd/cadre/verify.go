@@ -78,7 +78,7 @@ func (g *globals) chatsToVerify(ctx context.Context, st store.Store, args []stri
 func verify(cmd *cobra.Command, st store.Store, chats []string, asJSON bool) error {
 	out, wrong := cmd.OutOrStdout(), 0
 	for _, id := range chats {
-		agents, problems, err := engine.Verify(cmd.Context(), st, id)
+		agents, problems, err := verifyChat(cmd.Context(), st, id)
 		if err != nil {
 			return fmt.Errorf("verifying chat %s: %w", id, err)
 		}
@@ -103,4 +103,27 @@ func verify(cmd *cobra.Command, st store.Store, chats []string, asJSON bool) err
 		return failed(fmt.Errorf("%s", counted(wrong, "problem")+" found"), "`cadre db check` tells whether the database itself is damaged")
 	}
 	return nil
+}
+
+// verifyChat verifies one chat. Log and state are read one after the other: a
+// difference counts only if nothing was written in between, or if it stays.
+func verifyChat(ctx context.Context, st store.Store, id string) (agents int, problems []string, err error) {
+	const tries = 20
+	for range tries {
+		before, err := st.LastSeq(ctx)
+		if err != nil {
+			return 0, nil, err
+		}
+		if agents, problems, err = engine.Verify(ctx, st, id); err != nil || len(problems) == 0 {
+			return agents, problems, err
+		}
+		after, err := st.LastSeq(ctx)
+		if err != nil {
+			return 0, nil, err
+		}
+		if before == after {
+			break
+		}
+	}
+	return agents, problems, nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/agent"
@@ -137,17 +138,19 @@ func (s *session) outcome(d view.Done, o agent.Outcome) error {
 
 // kept says what there is of a run that was stopped.
 func (s *session) kept(d view.Done) string {
-	c := s.tree.Counts()
-	var words string
-	switch {
-	case c.Done > 0 && d.Result != "":
-		words = fmt.Sprintf("kept: the text so far and what %s had done", counted(d.Agents-1, "sub-agent"))
-	case c.Done > 0:
-		words = fmt.Sprintf("kept: what %s had done", counted(d.Agents-1, "sub-agent"))
-	case d.Result != "":
-		words = "kept: the text so far"
-	default:
-		words = "kept: the conversation so far"
+	var kept []string
+	if d.Result != "" {
+		kept = append(kept, "the text so far")
 	}
-	return words
+	switch n := s.tree.Counts().Completed; n {
+	case 0:
+	case 1:
+		kept = append(kept, "the result of 1 sub-agent that had finished")
+	default:
+		kept = append(kept, fmt.Sprintf("the results of %d sub-agents that had finished", n))
+	}
+	if len(kept) == 0 {
+		return "the conversation so far is kept"
+	}
+	return "kept: " + strings.Join(kept, " and ")
 }

@@ -79,15 +79,18 @@ type ModelFailed struct {
 
 // Compacted tells that the history was shortened (or could not be).
 type Compacted struct {
-	At     `json:"at"`
-	Turn   int    `json:"turn"`
-	OK     bool   `json:"ok,omitempty"`
-	Tokens int64  `json:"tokens,omitempty"` // context afterwards
-	Spent  Amount `json:"spent,omitzero"`
-	Priced bool   `json:"priced,omitempty"`
+	At      `json:"at"`
+	Turn    int    `json:"turn"`
+	OK      bool   `json:"ok,omitempty"`
+	View    View   `json:"view,omitzero"`     // what the model is sent from now on
+	Summary bool   `json:"summary,omitempty"` // Body stands for what View.Keep leaves out
+	Tokens  int64  `json:"tokens,omitempty"`  // context afterwards
+	Spent   Amount `json:"spent,omitzero"`
+	Priced  bool   `json:"priced,omitempty"`
 
-	Message string   `json:"-"`
-	Info    CallInfo `json:"-"`
+	Body    message.Message `json:"-"`
+	Message string          `json:"-"`
+	Info    CallInfo        `json:"-"`
 }
 
 // ToolStarted is committed before a tool that is no pure read begins.
@@ -105,7 +108,16 @@ type ToolFinished struct {
 	IsError bool  `json:"is_error,omitempty"`
 	Tokens  int64 `json:"tokens,omitempty"`
 
-	Parts []message.Part `json:"-"`
+	Parts    []message.Part `json:"-"`
+	Artifact *Artifact      `json:"-"` // the whole of what Parts is a preview of
+}
+
+// Artifact is something too large for a message, kept beside the history.
+type Artifact struct {
+	ID        string
+	Name      string
+	MediaType string
+	Data      []byte
 }
 
 // ApprovalNeeded tells that a tool may not run before a person allowed it.

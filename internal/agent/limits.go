@@ -80,6 +80,13 @@ func (m *machine) remainder() Amount {
 	return Amount{l.Tokens, l.Cost}.Sub(m.Run.Spent()).Sub(m.Held)
 }
 
+// overflows tells whether the next request would leave too little of the
+// model's window for an answer.
+func (m *machine) overflows() bool {
+	w := m.Spec.Window
+	return w > 0 && m.Context+min(m.maxOutput(), w/4) > w
+}
+
 func cost(tokens, price int64) int64 { return (tokens*price + 999_999) / 1_000_000 }
 
 // share is what each of n children may use at most: the remainder, less one

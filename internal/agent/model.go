@@ -55,6 +55,11 @@ func (m *machine) think(t Thinking) {
 		m.finish(Outcome{Reason: reason, Result: m.soFar()}, "")
 		return
 	}
+	if m.overflows() && !t.Shrunk {
+		t.Try-- // the call that was not made needs no number of its own
+		m.compact(t)
+		return
+	}
 	t.Deadline = m.at + modelTimeout
 	m.Phase = t
 	m.emit(CallModel{Turn: m.Turn, Try: t.Try, Model: m.model(), MaxOutput: m.room(), Last: t.Last})
@@ -274,6 +279,11 @@ func (m *machine) compacted(ev Compacted) error {
 	}
 	m.Epoch++
 	m.Context = ev.Tokens
+	m.View = ev.View
+	if ev.Summary {
+		m.View.Summary = m.Pos
+		m.place(ev.Body)
+	}
 	m.think(Thinking{Try: c.Try + 1, Fails: c.Fails, Last: c.Last, Shrunk: true})
 	return nil
 }

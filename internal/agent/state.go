@@ -16,6 +16,7 @@ type State struct {
 
 	Turn     int   `json:"turn,omitempty"`     // model turns begun in the agent's life
 	Pos      int   `json:"pos,omitempty"`      // the next free position of the history
+	View     View  `json:"view,omitzero"`      // which part of the history the model is sent
 	Epoch    int   `json:"epoch,omitempty"`    // grows when the history was compacted or the model changed
 	Model    int   `json:"model,omitempty"`    // index into Spec.Models
 	Context  int64 `json:"context,omitempty"`  // estimated tokens of the next request
@@ -28,8 +29,8 @@ type State struct {
 	Queue       []string `json:"queue,omitempty"`        // user messages that wait for a turn, by arrival
 	QueueTokens int64    `json:"queue_tokens,omitempty"` // their tokens, which Context does not contain yet
 
-	Groups []Group  `json:"groups,omitempty"` // spawn groups with a child that has not ended, or results not delivered
-	Asked  []Asked  `json:"asked,omitempty"`  // questions the orchestrator's model has answered
+	Groups []Group `json:"groups,omitempty"` // spawn groups with a child that has not ended, or results not delivered
+	Asked  []Asked `json:"asked,omitempty"`  // questions the orchestrator's model has answered
 
 	Continued bool `json:"continued,omitempty"` // the last reply was cut by length and is being continued
 	Corrected bool `json:"corrected,omitempty"` // an invalid result has been sent back once
@@ -60,6 +61,7 @@ type Spec struct {
 	Models    []string `json:"models,omitempty"` // the model, and those to fall back to
 	Price     Price    `json:"price,omitzero"`
 	MaxOutput int64    `json:"max_output,omitempty"`
+	Window    int64    `json:"window,omitempty"` // tokens the model can read, 0 if unknown
 
 	Limits    Limits   `json:"limits,omitzero"`
 	MaxDepth  int      `json:"max_depth,omitempty"`

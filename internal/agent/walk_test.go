@@ -14,9 +14,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/agent/agenttest"
 )
 
-// walks is how many walks each property takes unless -rapid.checks says else.
-const walks = "1200"
-
+// TestMain sets how many walks each property takes, unless -rapid.checks does.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := false
@@ -32,17 +30,22 @@ func TestMain(m *testing.M) {
 // rapidDice takes the decisions of a walk from rapid, which can shrink them.
 type rapidDice struct{ t *rapid.T }
 
-var dice [512]*rapid.Generator[int]
-
 func (d rapidDice) Intn(n int) int {
 	if n < len(dice) {
-		if dice[n] == nil {
-			dice[n] = rapid.IntRange(0, n-1)
-		}
 		return dice[n].Draw(d.t, "d")
 	}
 	return rapid.IntRange(0, n-1).Draw(d.t, "d")
 }
+
+// dice has the generators of the usual numbers: they are drawn from in every
+// step of every walk.
+var dice = func() [512]*rapid.Generator[int] {
+	var all [512]*rapid.Generator[int]
+	for n := 1; n < len(all); n++ {
+		all[n] = rapid.IntRange(0, n-1)
+	}
+	return all
+}()
 
 func TestWalkOrchestrator(t *testing.T) { walk(t, 0) }
 
@@ -53,7 +56,7 @@ func TestWalkSubAgent(t *testing.T) { walk(t, 1) }
 func walk(t *testing.T, depth int) {
 	check(t, func(d agenttest.Dice) (*agenttest.Trace, error) {
 		for steps := 0; steps < 200; {
-			tr := &agenttest.Trace{Sample: 8}
+			tr := &agenttest.Trace{Fast: d.Intn(12) < 11}
 			w := &agenttest.Walker{Trace: tr, Dice: d, Now: 1_000_000}
 			if err := tr.Step(w.Birth(depth)); err != nil {
 				return tr, err
@@ -78,6 +81,7 @@ func walk(t *testing.T, depth int) {
 // value, so that a failure shows the story of the life and not the draws.
 func check(t *testing.T, property func(agenttest.Dice) (*agenttest.Trace, error)) {
 	t.Helper()
+	t.Parallel()
 	lives := rapid.Custom(func(t *rapid.T) string {
 		if tr, err := property(rapidDice{t}); err != nil {
 			return fmt.Sprintf("%v\n%s", err, tr.Story(8))

@@ -44,13 +44,13 @@ func Open(o Options) (*App, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	performer, err := NewPerformer(o.Log, o.Tools...)
-	if err != nil {
-		return nil, err
-	}
 	st, err := sqlite.Open(o.Data, sqlite.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("opening the data folder %s: %w", o.Data, err)
+	}
+	performer, err := NewPerformer(o.Log, append(o.Tools, orchestrate.ArtifactTool(st))...)
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
 	}
 	f := feed.New(st)
 	e := engine.New(engine.Config{

@@ -9,6 +9,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/llm/offline"
 	"github.com/cadre-dev/cadre/internal/llm/scripted"
+	"github.com/cadre-dev/cadre/internal/orchestrate"
 )
 
 // DefaultModel answers when nothing else is configured.
@@ -29,24 +30,24 @@ func NewModels() *Models {
 }
 
 // Find implements orchestrate.Models. Both kinds of model cost nothing.
-func (m *Models) Find(name string) (llm.Provider, string, agent.Price, error) {
+func (m *Models) Find(name string) (orchestrate.Model, error) {
 	free := agent.Price{Known: true}
 	if name == DefaultModel {
-		return m.offline, name, free, nil
+		return orchestrate.Model{Provider: m.offline, Name: name, Price: free}, nil
 	}
 	file, ok := strings.CutPrefix(name, scriptedPrefix)
 	if !ok {
-		return nil, "", agent.Price{}, fmt.Errorf("there is no model %q in this version; use %q, or %q to play a script", name, DefaultModel, scriptedPrefix+"FILE")
+		return orchestrate.Model{}, fmt.Errorf("there is no model %q in this version; use %q, or %q to play a script", name, DefaultModel, scriptedPrefix+"FILE")
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if p, ok := m.scripts[file]; ok {
-		return p, name, free, nil
+		return orchestrate.Model{Provider: p, Name: name, Price: free}, nil
 	}
 	p, err := scripted.Load(file)
 	if err != nil {
-		return nil, "", agent.Price{}, fmt.Errorf("reading the script of model %s: %w", name, err)
+		return orchestrate.Model{}, fmt.Errorf("reading the script of model %s: %w", name, err)
 	}
 	m.scripts[file] = p
-	return p, name, free, nil
+	return orchestrate.Model{Provider: p, Name: name, Price: free}, nil
 }

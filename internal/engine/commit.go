@@ -174,6 +174,9 @@ func (t *tx) step(d delivery) {
 		p.created(d)
 		s.isNew = false
 	}
+	if ev, ok := d.ev.(agent.ToolFinished); ok && ev.Artifact != nil {
+		p.artifact(ev.Artifact)
+	}
 	for _, f := range effects {
 		if err := p.effect(f); err != nil {
 			t.e.cfg.Log.Error("a document could not be made", "agent", d.agent, "event", entry.Type, "err", err)

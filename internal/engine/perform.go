@@ -47,6 +47,7 @@ type Performer interface {
 type Job struct {
 	Spec    agent.Spec
 	Turn    int
+	View    agent.View        // the part of its history that its model is sent
 	System  string            // its system prompt
 	History []message.Message // only for CallModel and Compact
 	Memo    *llm.Memo         // what the model's client keeps between turns
@@ -82,7 +83,11 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 		})
 	case agent.Compact:
 		e.start(l, "compact", func(ctx context.Context, job Job) (agent.Event, []message.Message) {
-			return e.cfg.Performer.Compact(ctx, job, f), nil
+			loaded, err := e.complete(ctx, &job)
+			if err != nil {
+				return agent.Compacted{Turn: f.Turn, Message: err.Error()}, nil
+			}
+			return e.cfg.Performer.Compact(ctx, job, f), loaded
 		}, func(text string) agent.Event {
 			return agent.Compacted{Turn: f.Turn, Message: text}
 		})
@@ -115,7 +120,7 @@ func (e *Engine) start(l *live, key string, do func(context.Context, Job) (agent
 		l.memo = &llm.Memo{}
 	}
 	job := Job{
-		Spec: l.state.Spec, Turn: l.state.Turn, History: l.history, Memo: l.memo, Now: e.cfg.Now,
+		Spec: l.state.Spec, Turn: l.state.Turn, View: l.state.View, History: l.history, Memo: l.memo, Now: e.cfg.Now,
 		Tell: func(ev agent.Event) { e.box.put(delivery{agent: id, ev: ev}) },
 	}
 	e.work.Go(func() {
@@ -138,16 +143,8 @@ func (e *Engine) start(l *live, key string, do func(context.Context, Job) (agent
 
 // callModel completes the job by what may have to be read, and makes the call.
 func (e *Engine) callModel(ctx context.Context, job Job, f agent.CallModel) (agent.Event, []message.Message) {
-	var loaded []message.Message
-	if job.History == nil {
-		h, err := e.history(ctx, job.Spec.ID)
-		if err != nil {
-			return agent.ModelFailed{Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: err.Error()}, nil
-		}
-		job.History, loaded = h, h
-	}
-	var err error
-	if job.System, err = e.prompt(ctx, job.Spec.Prompt); err != nil {
+	loaded, err := e.complete(ctx, &job)
+	if err != nil {
 		return agent.ModelFailed{Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: err.Error()}, nil
 	}
 	offsets := map[int]int{}
@@ -160,6 +157,19 @@ func (e *Engine) callModel(ctx context.Context, job Job, f agent.CallModel) (age
 		offsets[part] += len(text)
 	})
 	return ev, loaded
+}
+
+// complete reads what a job about the history needs and is not in memory. It
+// returns the history if it had to read it.
+func (e *Engine) complete(ctx context.Context, job *Job) (loaded []message.Message, err error) {
+	if job.History == nil {
+		if loaded, err = e.history(ctx, job.Spec.ID); err != nil {
+			return nil, err
+		}
+		job.History = loaded
+	}
+	job.System, err = e.prompt(ctx, job.Spec.Prompt)
+	return loaded, err
 }
 
 func (e *Engine) prompt(ctx context.Context, id string) (string, error) {

@@ -191,8 +191,8 @@ func (p *projection) addResults(f agent.AddResults) error {
 			if end, ok := p.tx.ends[rows[i].ID]; ok {
 				rows[i].Result, rows[i].Error, rows[i].ErrorKind, rows[i].Reason = end.Result, end.Error, end.ErrorKind, end.Reason
 			}
-			if rows[i].Reason == "" {
-				rows[i].Reason = string(g.Rest)
+			if rows[i].Reason == "" || g.Late.Has(i) { // what it still reported is recorded, not delivered
+				rows[i].Result, rows[i].Error, rows[i].ErrorKind, rows[i].Reason = "", endText(g.Rest), "", string(g.Rest)
 			}
 		}
 		tasks = append(tasks, rows...)
@@ -206,6 +206,13 @@ func (p *projection) addResults(f agent.AddResults) error {
 		}}
 	}
 	return p.add(f.Pos, f.Call, m)
+}
+
+func (p *projection) artifact(a *agent.Artifact) {
+	p.doc(store.NewArtifact{Artifact: store.Artifact{
+		ID: a.ID, ChatID: p.spec().Chat, Agent: p.spec().ID, Name: a.Name, MediaType: a.MediaType,
+		Size: int64(len(a.Data)), Data: a.Data, CreatedAt: p.entry.At,
+	}})
 }
 
 func (p *projection) openCall(f agent.OpenCall) {

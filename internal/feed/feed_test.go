@@ -378,6 +378,9 @@ func TestNobodyListens(t *testing.T) {
 			f.Publish(said("c1", 0, i, "x"))
 		}
 		synctest.Wait()
+		if len(f.replies.fresh) > 0 {
+			t.Error("pieces are collected for nobody")
+		}
 		if got := s.reads.Load(); got != 0 {
 			t.Errorf("without subscribers the database was read %d times", got)
 		}

@@ -1,9 +1,13 @@
+// How model calls fail.
+
 package llm
 
 import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/cadre-dev/cadre/internal/message"
 )
 
 // ErrorKind sorts the ways in which a model call fails, by what can be done
@@ -34,6 +38,7 @@ type Error struct {
 	RetryAfter time.Duration // what the vendor asked for, 0 if nothing
 	Message    string        // safe to show: holds no key
 	RequestID  string
+	Usage      message.Usage // what the failed attempt is known to have used
 	Err        error
 }
 

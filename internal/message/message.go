@@ -30,6 +30,7 @@ const (
 	KindResult  Kind = "result"  // the result of one tool call
 	KindResults Kind = "results" // results of detached tasks, aggregated
 	KindNote    Kind = "note"    // told by the system itself
+	KindSummary Kind = "summary" // stands for an older part of the history
 )
 
 // A Message is one entry of an agent's conversation. Messages are append-only:

@@ -27,16 +27,18 @@ type models struct {
 	asked *llm.Request
 }
 
-func (m *models) Find(name string) (llm.Provider, string, agent.Price, error) {
+func (m *models) Find(name string) (Model, error) {
 	if name != "test/one" {
-		return nil, "", agent.Price{}, fmt.Errorf("there is no model %q", name)
+		return Model{}, fmt.Errorf("there is no model %q", name)
 	}
-	return m, "one", agent.Price{Known: true, Input: 1_000_000, Output: 2_000_000}, nil
+	return Model{Provider: m, Name: "one", Price: agent.Price{Known: true, Input: 1_000_000, Output: 2_000_000}}, nil
 }
 
 func (m *models) Call(_ context.Context, req *llm.Request, onDelta func(llm.Delta)) (*llm.Reply, error) {
 	m.asked = req
-	onDelta(llm.Delta{Kind: llm.DeltaText, Text: "hel"})
+	if onDelta != nil {
+		onDelta(llm.Delta{Kind: llm.DeltaText, Text: "hel"})
+	}
 	return m.reply, m.err
 }
 
@@ -61,11 +63,62 @@ func newPerformer(t *testing.T, m *models) *Performer {
 			},
 		}
 	}
-	tools, err := tool.New(append(Tools(), ran("Read", tool.Reads), ran("LS", tool.Reads), ran("Glob", tool.Reads), ran("Grep", tool.Reads), ran("Write", tool.Writes))...)
+	tools, err := tool.New(append(Tools(), ArtifactTool(shelf{}), ran("Read", tool.Reads), ran("LS", tool.Reads), ran("Glob", tool.Reads), ran("Grep", tool.Reads), ran("Write", tool.Writes))...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return New(roles, tools, m, slog.New(slog.DiscardHandler))
+}
+
+// shelf holds one artifact.
+type shelf struct{}
+
+func (shelf) Artifact(_ context.Context, id string) (*store.Artifact, error) {
+	if id != "k-a1.0" {
+		return nil, store.ErrNotFound
+	}
+	return &store.Artifact{ID: id, ChatID: "k", Data: []byte("äbcdef")}, nil
+}
+
+func TestLargeResultsBecomeArtifacts(t *testing.T) {
+	run := agent.RunTool{Turn: 3, Call: 1, Name: "Grep"}
+	small := []message.Part{message.TextPart{Text: strings.Repeat("ä", 50_000)}}
+	if parts, a := bound("k.1", run, small); a != nil || len(message.Text(parts)) != 100_000 {
+		t.Error("a result within the bounds was changed")
+	}
+	text := "begin " + strings.Repeat("x", 60_000) + " end"
+	parts, a := bound("k.1", run, []message.Part{message.TextPart{Text: text}})
+	if a == nil || a.ID != "k.1-a3.1" || string(a.Data) != text {
+		t.Fatalf("artifact %+v", a)
+	}
+	got := message.Text(parts)
+	if len(got) > 6000 || !strings.HasPrefix(got, "begin ") || !strings.HasSuffix(got, " end") || !strings.Contains(got, "artifact k.1-a3.1") {
+		t.Errorf("preview %.200s", got)
+	}
+}
+
+func TestReadArtifact(t *testing.T) {
+	p := newPerformer(t, &models{})
+	read := func(chat, input string) string {
+		res, err := p.tools.Run(t.Context(), ReadArtifact, tool.Env{Chat: chat}, json.RawMessage(input))
+		if err != nil {
+			return err.Error()
+		}
+		return message.Text(res.Parts)
+	}
+	for input, want := range map[string]string{
+		`{"id":"k-a1.0"}`:                      "äbcdef",
+		`{"id":"k-a1.0","offset":1,"limit":2}`: "bc\n\n[characters 1 to 2 of 6; go on with offset 3]",
+		`{"id":"k-a1.0","offset":9}`:           "[the artifact has 6 characters; there is nothing at 9]",
+		`{"id":"gone"}`:                        `there is no artifact "gone" in this chat`,
+	} {
+		if got := read("k", input); got != want {
+			t.Errorf("%s: got %q, want %q", input, got, want)
+		}
+	}
+	if got := read("another", `{"id":"k-a1.0"}`); got != `there is no artifact "k-a1.0" in this chat` {
+		t.Errorf("an artifact of another chat: %q", got)
+	}
 }
 
 func newRoot(t *testing.T, p *Performer) engine.NewChat {
@@ -80,7 +133,7 @@ func newRoot(t *testing.T, p *Performer) engine.NewChat {
 func TestNewChat(t *testing.T) {
 	p := newPerformer(t, &models{})
 	c := newRoot(t, p)
-	if want := []string{"Glob", "Grep", "LS", "Read", "spawn_agents"}; !slices.Equal(c.Spec.Tools, want) {
+	if want := []string{"Glob", "Grep", "LS", "Read", "read_artifact", "spawn_agents"}; !slices.Equal(c.Spec.Tools, want) {
 		t.Errorf("tools %v, want %v", c.Spec.Tools, want)
 	}
 	if !slices.Contains(c.Spec.Delegable, "submit_result") || slices.Contains(c.Spec.Delegable, "Write") {
@@ -198,7 +251,7 @@ func TestCallModel(t *testing.T) {
 	if !slices.Equal(deltas, []string{"text:hel"}) {
 		t.Errorf("deltas %v", deltas)
 	}
-	if m.asked.System != "be kind" || m.asked.Model != "one" || m.asked.MaxOutput != 99 || m.asked.Caller.Task != "hi" || len(m.asked.Tools) != 5 || m.asked.Tools[0].Name != "Glob" {
+	if m.asked.System != "be kind" || m.asked.Model != "one" || m.asked.MaxOutput != 99 || m.asked.Caller.Task != "hi" || len(m.asked.Tools) != 6 || m.asked.Tools[0].Name != "Glob" {
 		t.Errorf("request %+v", m.asked)
 	}
 }

@@ -19,10 +19,32 @@ import (
 
 // Models finds the provider of a model by its name, as in provider/model.
 type Models interface {
-	// Find returns the provider, the name it knows the model by, and the
-	// price. The error says what to do.
-	Find(name string) (llm.Provider, string, agent.Price, error)
+	// Find returns a model. The error says what to do.
+	Find(name string) (Model, error)
 }
+
+// Model is a model and what is known of it.
+type Model struct {
+	Provider  llm.Provider
+	Name      string // as the provider knows it
+	Price     agent.Price
+	Window    int64 // tokens it can read, 0 if unknown
+	MaxOutput int64 // tokens it can write, 0 if unknown
+
+	// Cost prices a call, cached tokens apart; nil: Price alone tells.
+	Cost func(message.Usage) (micros int64, known bool)
+}
+
+// cost is what a call has cost, and whether that is known.
+func (m Model) cost(u message.Usage) (int64, bool) {
+	if m.Cost != nil {
+		return m.Cost(u)
+	}
+	return (u.Prompt()*m.Price.Input + u.Output*m.Price.Output + 999_999) / 1_000_000, m.Price.Known
+}
+
+// FastTier is the name of the model for small work of the system itself.
+const FastTier = "fast"
 
 // Performer implements engine.Performer with roles, tools and models.
 type Performer struct {
@@ -61,12 +83,13 @@ func (p *Performer) NewChat(root Root) (engine.NewChat, error) {
 		}
 		return engine.NewChat{}, fmt.Errorf("there is no role %q; there are %s", root.Role, strings.Join(names, ", "))
 	}
-	price, err := p.price(root.Model)
+	model, err := p.models.Find(root.Model)
 	if err != nil {
 		return engine.NewChat{}, err
 	}
 	spec := p.spec(r, 0, role.DefaultDepth)
-	spec.Name, spec.Path, spec.Dir, spec.Models, spec.Price = r.Name, r.Name, root.Dir, []string{root.Model}, price
+	spec.Name, spec.Path, spec.Dir = r.Name, r.Name, root.Dir
+	use(&spec, root.Model, model)
 	if l := root.Limits.Turns; l > 0 {
 		spec.Limits.Turns = l
 	}
@@ -79,9 +102,17 @@ func (p *Performer) NewChat(root Root) (engine.NewChat, error) {
 	return engine.NewChat{Spec: spec, Prompt: prompt, Tokens: int64(len(prompt))/4 + p.toolTokens(spec.Tools)}, nil
 }
 
-func (p *Performer) price(model string) (agent.Price, error) {
-	_, _, price, err := p.models.Find(model)
-	return price, err
+// use gives a spec its model.
+func use(s *agent.Spec, name string, m Model) {
+	s.Models, s.Price, s.Window, s.MaxOutput = []string{name}, m.Price, m.Window, m.MaxOutput
+}
+
+// fast finds the model for small work, or else the agent's own.
+func (p *Performer) fast(spec agent.Spec) (Model, error) {
+	if m, err := p.models.Find(FastTier); err == nil {
+		return m, nil
+	}
+	return p.models.Find(first(spec.Models))
 }
 
 // specsOf describes tools to a model, in the fixed order of their names.
@@ -124,11 +155,11 @@ func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.Ca
 		ev.Info = info
 		return ev
 	}
-	provider, model, price, err := p.models.Find(call.Model)
+	model, err := p.models.Find(call.Model)
 	if err != nil {
 		return failed(&llm.Error{Kind: llm.ErrNotFound, Message: err.Error()})
 	}
-	reply, err := provider.Call(ctx, p.request(job, call, model), func(d llm.Delta) {
+	reply, err := model.Provider.Call(ctx, p.request(job, call, model.Name), func(d llm.Delta) {
 		if info.FirstAt == 0 {
 			info.FirstAt = job.Now().UnixMilli()
 		}
@@ -137,7 +168,7 @@ func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.Ca
 	if err != nil {
 		return failed(err)
 	}
-	return p.replied(job, call, reply, price, info)
+	return p.replied(job, call, reply, model, info)
 }
 
 func (p *Performer) request(job engine.Job, call agent.CallModel, model string) *llm.Request {
@@ -146,7 +177,7 @@ func (p *Performer) request(job engine.Job, call agent.CallModel, model string) 
 			Chat: job.Spec.Chat, Agent: job.Spec.ID, Name: job.Spec.Name, Role: job.Spec.Role, Depth: job.Spec.Depth,
 			Task: taskOf(job.History), Dir: job.Spec.Dir, Turn: call.Turn, Try: call.Try,
 		},
-		Model: model, System: job.System, Tools: p.specsOf(job.Spec.Tools), Messages: job.History, Memo: job.Memo, MaxOutput: call.MaxOutput,
+		Model: model, System: job.System, Tools: p.specsOf(job.Spec.Tools), Messages: visible(job.History, job.View), Memo: job.Memo, MaxOutput: call.MaxOutput,
 	}
 }
 
@@ -160,13 +191,14 @@ func taskOf(history []message.Message) string {
 	return ""
 }
 
-func (p *Performer) replied(job engine.Job, call agent.CallModel, reply *llm.Reply, price agent.Price, info agent.CallInfo) agent.Event {
+func (p *Performer) replied(job engine.Job, call agent.CallModel, reply *llm.Reply, model Model, info agent.CallInfo) agent.Event {
+	cost, priced := model.cost(reply.Usage)
 	body := message.Message{Role: message.Assistant, Kind: message.KindReply, Parts: reply.Parts}
 	ev := agent.ModelReplied{
 		Turn: call.Turn, Try: call.Try, Stop: agent.Stop(reply.Stop),
 		Text:   strings.TrimSpace(body.Text()) != "",
-		Spent:  agent.Amount{Tokens: reply.Usage.Total(), Cost: costOf(reply.Usage, price)},
-		Priced: price.Known, Tokens: reply.Usage.Total(), Body: body,
+		Spent:  agent.Amount{Tokens: reply.Usage.Total(), Cost: cost},
+		Priced: priced, Tokens: reply.Usage.Total(), Body: body,
 	}
 	for _, c := range body.Calls() {
 		ev.Calls = append(ev.Calls, p.propose(job.Spec, c))
@@ -179,15 +211,12 @@ func (p *Performer) replied(job engine.Job, call agent.CallModel, reply *llm.Rep
 	return ev
 }
 
-func costOf(u message.Usage, price agent.Price) int64 {
-	return (u.Prompt()*price.Input + u.Output*price.Output + 999_999) / 1_000_000
-}
-
 // RunTool implements engine.Performer.
 func (p *Performer) RunTool(ctx context.Context, job engine.Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event {
 	finished := func(isError bool, parts []message.Part) agent.Event {
-		ev := agent.ToolFinished{Turn: run.Turn, Call: run.Call, IsError: isError, Parts: parts}
-		ev.Tokens = engine.Tokens(message.Message{Parts: parts})
+		ev := agent.ToolFinished{Turn: run.Turn, Call: run.Call, IsError: isError}
+		ev.Parts, ev.Artifact = bound(job.Spec.ID, run, parts)
+		ev.Tokens = engine.Tokens(message.Message{Parts: ev.Parts})
 		return ev
 	}
 	if run.Class != agent.ClassRead && !start() {
@@ -203,12 +232,6 @@ func (p *Performer) RunTool(ctx context.Context, job engine.Job, run agent.RunTo
 		return finished(true, []message.Part{message.TextPart{Text: err.Error()}})
 	}
 	return finished(res.IsError, res.Parts)
-}
-
-// Compact implements engine.Performer. This version cannot shorten a history:
-// the agent ends with an error that says so.
-func (p *Performer) Compact(_ context.Context, job engine.Job, c agent.Compact) agent.Event {
-	return agent.Compacted{Turn: c.Turn, Message: "this version cannot shorten a conversation; use a model with a larger context window, or start a new chat"}
 }
 
 // Consult implements engine.Performer: without an answer of the

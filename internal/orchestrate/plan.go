@@ -120,12 +120,13 @@ func (p *Performer) planTask(parent agent.Spec, task, roleName, cwd, model, time
 	if model == "" {
 		model = first(parent.Models)
 	}
-	price, err := p.price(model)
+	found, err := p.models.Find(model)
 	if err != nil {
 		return agent.Planned{}, err
 	}
 	spec := p.spec(r, parent.Depth+1, parent.MaxDepth)
-	spec.Dir, spec.Models, spec.Price = dir, []string{model}, price
+	spec.Dir = dir
+	use(&spec, model, found)
 	if active > 0 {
 		spec.Limits.Active = active
 	}
@@ -133,7 +134,7 @@ func (p *Performer) planTask(parent agent.Spec, task, roleName, cwd, model, time
 	spec.Prompt = p.keep(prompt)
 	body := message.Of(message.User, message.KindTask, task)
 	return agent.Planned{
-		Role: r.Name, Priced: price.Known, Spec: spec, Task: body,
+		Role: r.Name, Priced: found.Price.Known, Spec: spec, Task: body,
 		Size: int64(len(prompt)+len(task))/4 + p.toolTokens(spec.Tools),
 	}, nil
 }

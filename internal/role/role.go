@@ -82,7 +82,7 @@ var prompts embed.FS
 
 // Builtin returns the roles that come with Cadre.
 func Builtin() ([]Role, error) {
-	reading := []string{"Read", "LS", "Glob", "Grep"}
+	reading := []string{"Read", "LS", "Glob", "Grep", "read_artifact"}
 	roles := []Role{
 		{
 			Name: "main", DisplayName: "Main agent", Icon: "🤖",

@@ -5,6 +5,7 @@ package view
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -191,3 +192,32 @@ func wrapLine(line string, n int) []string {
 	}
 	return append(out, line)
 }
+
+// Prose breaks an answer at spaces, so that a terminal need not break words.
+// Code, tables and everything indented like code stay as they are.
+func Prose(text string, width int) string {
+	var out []string
+	code := false
+	for line := range strings.SplitSeq(text, "\n") {
+		fence := strings.HasPrefix(strings.TrimSpace(line), "```")
+		if fence {
+			code = !code
+		}
+		if code || fence || Cells(line) <= width || strings.HasPrefix(line, "    ") || strings.ContainsRune(line, '\t') || strings.HasPrefix(line, "|") {
+			out = append(out, line)
+			continue
+		}
+		indent := strings.Repeat(" ", len(marker.FindString(line)))
+		first := wrapLine(line, width)[0]
+		out = append(out, first)
+		if rest := strings.TrimLeft(line[len(first):], " "); rest != "" {
+			for _, l := range wrapLine(rest, max(width-len(indent), 1)) {
+				out = append(out, indent+l)
+			}
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// marker is what begins an item of a list or a quotation.
+var marker = regexp.MustCompile(`^ {0,3}(([-*+>]|\d{1,3}[.)]) +)?`)

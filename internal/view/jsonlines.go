@@ -129,11 +129,9 @@ func USD(micros *int64) *float64 {
 }
 
 func (j *JSON) write(v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("writing a line of JSON: %w", err)
-	}
-	if _, err := j.w.Write(append(b, '\n')); err != nil {
+	enc := json.NewEncoder(j.w) // it writes a line at once
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("writing a line of JSON: %w", err)
 	}
 	return nil

@@ -31,8 +31,8 @@ func NewPlain(w io.Writer, t *Tree) *Plain {
 	return p
 }
 
-// manyAtOnce is from how many agents on that start together one line tells of
-// all of them.
+// manyAtOnce is from how many siblings on that start, or complete, together
+// one line tells of all of them.
 const manyAtOnce = 5
 
 // Update tells what is new in t.
@@ -66,22 +66,35 @@ func (p *Plain) update(t *Tree, a *Agent, now time.Time) {
 			fmt.Fprintf(p.w, "%s started %s: %s\n", shown(a), Clean(c.Name), Cut(oneLine(FirstLine(c.Task.Instruction)), 120))
 		}
 	}
+	var done []*Agent
 	for _, c := range a.Children {
 		p.update(t, c, now)
-		if c.Over() && !p.ended[c.ID] {
-			p.ended[c.ID] = true
+		if !c.Over() || p.ended[c.ID] {
+			continue
+		}
+		p.ended[c.ID] = true
+		if c.Status == string(agent.ReasonCompleted) {
+			done = append(done, c)
+		} else {
 			p.over(t, c, now)
 		}
 	}
+	if len(done) < manyAtOnce {
+		for _, c := range done {
+			p.over(t, c, now)
+		}
+		return
+	}
+	fmt.Fprintf(p.w, "%s of %s completed, %d to go\n", Count(len(done), "agent"), shown(a), a.live())
 }
 
 func (p *Plain) over(t *Tree, a *Agent, now time.Time) {
 	sum := a.Sum()
-	line := fmt.Sprintf("%s %s after %s (%s, %s tokens, %s)", shown(a), Word(a.Status),
+	line := fmt.Sprintf("%s: %s after %s (%s, %s tokens, %s)", shown(a), Word(a.Status),
 		Duration(t.Elapsed(a, now)), Count(a.Turns, "turn"), Tokens(sum.Tokens), Money(sum.Cost, !sum.Unpriced))
 	if a.Status != string(agent.ReasonCompleted) {
 		if why := Cut(a.ending(), 200); why != "" {
-			line += ": " + why
+			line += " · " + why
 		}
 	}
 	fmt.Fprintln(p.w, line)

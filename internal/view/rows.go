@@ -161,7 +161,11 @@ func siblings(f fold, list []*Agent) []entry {
 		own = append(own, entry{one: a})
 	}
 	for _, g := range [][]*Agent{working, failed} {
-		if len(g) > 0 {
+		switch len(g) {
+		case 0:
+		case 1:
+			own = append(own, entry{one: g[0]}) // takes no more room than its number
+		default:
 			own = append(own, entry{group: g})
 		}
 	}
@@ -219,11 +223,15 @@ func (a *Agent) badBelow() int {
 func groupRow(list []*Agent) Row {
 	var sum Sum
 	counts := map[string]int{} // by word: two states may share one
+	most := list[0].Status
 	for _, a := range list {
 		sum = sum.add(a.Sum())
 		counts[stateOf(a.Status).word]++
+		if counts[stateOf(a.Status).word] > counts[stateOf(most).word] {
+			most = a.Status
+		}
 	}
-	r := Row{state: stateOf(list[0].Status), Tokens: Tokens(sum.Tokens) + " tok", Cost: Money(sum.Cost, !sum.Unpriced)}
+	r := Row{state: stateOf(most), Tokens: Tokens(sum.Tokens) + " tok", Cost: Money(sum.Cost, !sum.Unpriced)}
 	if list[0].Over() && len(counts) == 1 && !r.state.bad {
 		r.Name = fmt.Sprintf("%d %s", len(list), r.state.word)
 		r.state.word = ""

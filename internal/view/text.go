@@ -35,7 +35,7 @@ func (s Style) Lines(rows []Row, width int, now time.Time) []string {
 	l := s.layout(rows, width)
 	lines := make([]string, len(rows))
 	for i, r := range rows {
-		lines[i] = s.line(r, l, now)
+		lines[i] = s.plain(s.line(r, l, now))
 	}
 	return lines
 }
@@ -161,6 +161,15 @@ func (s Style) paint(text string, c Colour) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
+// plain replaces the marks of our own that are not ASCII, where those are not
+// wanted. None becomes wider.
+func (s Style) plain(line string) string {
+	if !s.ASCII {
+		return line
+	}
+	return strings.NewReplacer("…", "~", "·", "-", "‖", "=").Replace(line)
+}
+
 func (s Style) dim(text string) string { return s.paint(text, Grey) }
 
 // strip takes the colours out again.
@@ -186,7 +195,7 @@ func (s Style) Status(t *Tree, width int, now time.Time) string {
 	}
 	if t.Paused != nil {
 		text := "paused: nothing can be written · " + oneLine(t.Paused.Error())
-		return s.paint(cutTo("‖ "+text, width), Amber)
+		return s.paint(s.plain(cutTo("‖ "+text, width)), Amber)
 	}
 	c := t.Counts()
 	sum := t.Root.Sum()
@@ -202,10 +211,11 @@ func (s Style) Status(t *Tree, width int, now time.Time) string {
 	}
 	add(working, "%d working")
 	add(c.Waiting, "%d waiting for you")
-	add(c.Done, "%d done")
+	add(c.Completed, "%d done")
 	add(c.Failed, "%d failed")
+	add(c.Cancelled, "%d cancelled")
 	parts = append(parts, Duration(t.Elapsed(t.Root, now)), Tokens(sum.Tokens)+" tokens", Money(sum.Cost, !sum.Unpriced), modelName(t.Root.Model))
-	return s.dim(cutTo(strings.Join(parts, " · "), width))
+	return s.dim(s.plain(cutTo(strings.Join(parts, " · "), width)))
 }
 
 func cutTo(text string, width int) string {
@@ -248,21 +258,30 @@ func (s Style) Frame(t *Tree, width, height int, now time.Time) []string {
 	return lines[:min(len(lines), height)]
 }
 
-// Summary is one line on how a run ended and what it took.
-func (s Style) Summary(t *Tree, d Done, now time.Time) string {
+// Summary is one line on how a run ended and what it took, with less in it
+// where width does not suffice (0: any width).
+func (s Style) Summary(t *Tree, d Done, width int, now time.Time) string {
 	st := stateOf(d.Outcome)
 	icon := st.icon
 	if s.ASCII {
 		icon = st.ascii
 	}
-	parts := []string{Count(d.Agents, "agent"), Tokens(d.Usage.Total()) + " tokens", "cost unknown"}
+	cost := "cost unknown"
 	if d.Cost != nil {
-		parts[2] = Money(*d.Cost, true)
+		cost = Money(*d.Cost, true)
 	}
+	head, model := icon+" "+st.word, ""
 	if t.Root != nil {
-		parts = append(parts, modelName(t.Root.Model))
-		st.word += " in " + Duration(t.Elapsed(t.Root, now))
+		model = modelName(t.Root.Model)
+		head += " in " + Duration(t.Elapsed(t.Root, now))
 	}
-	parts = append(parts, "chat "+d.Chat)
-	return s.paint(icon+" "+st.word, st.colour) + s.dim(" · "+strings.Join(parts, " · "))
+	agents, tokens, chat := Count(d.Agents, "agent"), Tokens(d.Usage.Total())+" tokens", "chat "+d.Chat
+	rest := ""
+	for _, parts := range [][]string{{agents, tokens, cost, model, chat}, {agents, tokens, cost, chat}, {cost, chat}, {chat}} {
+		rest = join(append([]string{""}, parts...)...)
+		if width <= 0 || Cells(head)+3+Cells(rest) <= width {
+			break
+		}
+	}
+	return s.paint(head, st.colour) + s.dim(s.plain(" · "+rest))
 }

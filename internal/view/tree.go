@@ -41,8 +41,7 @@ type Agent struct {
 	failed   store.ModelCall  // the newest model call that failed
 	stream   stream
 	progress int64 // when it last got on, in Unix milliseconds
-	since    int64 // from when on its time counts,
-	before   int64 // and what had passed before that, in milliseconds
+	since    int64 // when it was started, or got the user message it works on
 }
 
 // stream is the reply that is being received.
@@ -178,7 +177,7 @@ func (t *Tree) putMessage(row store.Message) {
 	switch message.Kind(row.Kind) {
 	case message.KindUser:
 		if row.CreatedAt > t.Root.since {
-			t.Root.since, t.Root.before = row.CreatedAt, 0
+			t.Root.since = row.CreatedAt
 		}
 	case message.KindReply:
 		m, err := row.Decode()
@@ -251,18 +250,9 @@ func (t *Tree) AtRest() bool {
 	return true
 }
 
-// Resumed lets the time of agents that have not ended stand still between
-// their last progress and now: the process that ran them was down.
-func (t *Tree) Resumed(now time.Time) {
-	for _, a := range t.agents {
-		if !a.Over() {
-			a.before += max(a.UpdatedAt-a.since, 0)
-			a.since = now.UnixMilli()
-		}
-	}
-}
-
-// Elapsed is how long the agent has been at it, or was.
+// Elapsed is how long ago the agent was started (the orchestrator: was given
+// its message), up to its end. It is wall time: it contains waits, and the time
+// in which no process was there to go on.
 func (t *Tree) Elapsed(a *Agent, now time.Time) time.Duration {
 	end := now.UnixMilli()
 	switch {
@@ -271,7 +261,7 @@ func (t *Tree) Elapsed(a *Agent, now time.Time) time.Duration {
 	case !a.Working():
 		end = a.UpdatedAt
 	}
-	return time.Duration(max(end-a.since, 0)+a.before) * time.Millisecond
+	return time.Duration(max(end-a.since, 0)) * time.Millisecond
 }
 
 // Sum is what an agent and everything below it has used.
@@ -296,11 +286,12 @@ func (a *Agent) Sum() Sum {
 
 // Counts tells how many sub-agents are in which situation.
 type Counts struct {
-	Working, Waiting, Done, Failed int
+	Working, Waiting, Completed, Failed, Cancelled int
 }
 
-// Counts looks at all sub-agents. Waiting are those that need a person; Failed
-// are those that ended in any way but well or because they were not needed.
+// Counts looks at all sub-agents. Waiting are those that need a person,
+// Cancelled also those that were no longer needed, and Failed are those that
+// ended in any other way but well.
 func (t *Tree) Counts() Counts {
 	var c Counts
 	for _, a := range t.agents {
@@ -312,8 +303,10 @@ func (t *Tree) Counts() Counts {
 			c.Working++
 		case s.bad:
 			c.Failed++
+		case a.Status == string(agent.ReasonCompleted):
+			c.Completed++
 		default:
-			c.Done++
+			c.Cancelled++
 		}
 	}
 	return c

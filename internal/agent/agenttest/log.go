@@ -24,14 +24,6 @@ type Line struct {
 	Hash    string          `json:"hash,omitempty"`
 }
 
-func logLine(ev agent.Event, refused error) (Line, error) {
-	body, err := agent.EncodeEvent(ev)
-	if err != nil {
-		return Line{}, err
-	}
-	return Line{Type: agent.EventType(ev), Version: agent.Version, Verdict: verdict(refused), Body: body}, nil
-}
-
 // WriteLog gives the recorded form of a trace.
 func WriteLog(tr *Trace) ([]byte, error) {
 	hash, err := tr.State.Hash()
@@ -41,10 +33,17 @@ func WriteLog(tr *Trace) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	for _, l := range append(tr.Log[:len(tr.Log):len(tr.Log)], Line{Version: agent.Version, Hash: hash}) {
-		if err := enc.Encode(l); err != nil {
+	for _, h := range tr.Events {
+		body, err := agent.EncodeEvent(h.Event)
+		if err != nil {
+			return nil, err
+		}
+		if err := enc.Encode(Line{Type: agent.EventType(h.Event), Version: agent.Version, Verdict: h.Verdict, Body: body}); err != nil {
 			return nil, fmt.Errorf("writing a log: %w", err)
 		}
+	}
+	if err := enc.Encode(Line{Version: agent.Version, Hash: hash}); err != nil {
+		return nil, fmt.Errorf("writing a log: %w", err)
 	}
 	return out.Bytes(), nil
 }

@@ -4,7 +4,6 @@ package agenttest
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/message"
@@ -186,12 +185,15 @@ func (w *Walker) wild() agent.Event {
 // again repeats an event of the past. A user message is left out: whether it
 // was placed long ago is for the store to know.
 func (w *Walker) again() agent.Event {
-	l := w.Trace.Log[w.Dice.Intn(len(w.Trace.Log))]
-	ev, err := agent.DecodeEvent(l.Type, l.Body)
-	if err != nil || slices.Contains([]string{"user_message", "migrated", "cancel"}, l.Type) {
+	switch ev := w.Trace.Events[w.Dice.Intn(len(w.Trace.Events))].Event.(type) {
+	case agent.UserMessage, agent.Migrated, agent.Cancel:
 		return agent.Tick{At: w.at()}
+	case agent.ChildEnded:
+		ev.Held = w.Trace.family.budget[ev.Task]
+		return ev
+	default:
+		return ev
 	}
-	return ev
 }
 
 func (w *Walker) wildMigrated() agent.Event {

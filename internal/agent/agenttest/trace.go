@@ -15,13 +15,13 @@ import (
 // Trace is the life of one agent. The zero Trace is an agent not yet born.
 type Trace struct {
 	State   agent.State
-	Log     []Line         // every event, refused ones too
+	Events  []Happened     // every event, refused ones too
 	Effects []agent.Effect // of the last event
 	Refused error          // why the last event was refused, nil if it was taken
 
-	// Sample makes the costly checks (encodings, untouched arguments) only at
-	// every n-th event; 0 means at each.
-	Sample int
+	// Fast leaves the checks out that need encodings: replay, and that Step
+	// does not touch what it is given.
+	Fast bool
 
 	shadow  agent.State // the same life, stepped from encoded events alone
 	history history
@@ -32,37 +32,35 @@ type Trace struct {
 	ended   int // how often the end was told
 }
 
+// Happened is an event and the verdict on it.
+type Happened struct {
+	Event   agent.Event
+	Verdict string
+}
+
 // Step delivers an event. The error it returns is a broken rule; that the
 // machine refused the event is no error but noted in Refused.
 func (tr *Trace) Step(ev agent.Event) error {
 	if err := tr.step(ev); err != nil {
-		return fmt.Errorf("event %d (%s) in phase %T: %w", len(tr.Log), agent.EventType(ev), tr.State.Phase, err)
+		return fmt.Errorf("event %d (%s) in phase %T: %w", len(tr.Events), agent.EventType(ev), tr.State.Phase, err)
 	}
 	return nil
 }
 
 func (tr *Trace) step(ev agent.Event) error {
 	before := tr.State
-	costly := tr.Sample < 2 || len(tr.Log)%tr.Sample == 0
-	was := ""
-	if costly {
-		was = encoded(before)
-	}
+	was := tr.encoded(before)
 	after, fx, refused := agent.Step(before, ev)
 	tr.Effects, tr.Refused = fx, refused
-	if costly && encoded(before) != was {
+	tr.Events = append(tr.Events, Happened{ev, verdict(refused)})
+	if tr.encoded(before) != was {
 		return errors.New("the state given to Step was changed")
 	}
-	line, err := logLine(ev, refused)
-	if err != nil {
-		return err
-	}
-	tr.Log = append(tr.Log, line)
 	if err := tr.expected(ev, refused); err != nil {
 		return err
 	}
 	if refused != nil {
-		if len(fx) > 0 || costly && encoded(after) != was {
+		if len(fx) > 0 || tr.encoded(after) != was {
 			return fmt.Errorf("refused (%w), but something changed", refused)
 		}
 	} else {
@@ -74,7 +72,10 @@ func (tr *Trace) step(ev agent.Event) error {
 			return err
 		}
 	}
-	return tr.replayed(line, refused, costly)
+	if tr.Fast {
+		return nil
+	}
+	return tr.replayed(ev, refused)
 }
 
 // follow brings the ledgers up to date and compares them with the state.
@@ -118,8 +119,12 @@ func (tr *Trace) restart() error {
 
 // replayed steps the shadow by the logged form of the event, which has no
 // bodies: it must meet the same verdict and come to the same state.
-func (tr *Trace) replayed(l Line, refused error, costly bool) error {
-	ev, err := agent.DecodeEvent(l.Type, l.Body)
+func (tr *Trace) replayed(ev agent.Event, refused error) error {
+	body, err := agent.EncodeEvent(ev)
+	if err != nil {
+		return err
+	}
+	ev, err = agent.DecodeEvent(agent.EventType(ev), body)
 	if err != nil {
 		return err
 	}
@@ -128,11 +133,8 @@ func (tr *Trace) replayed(l Line, refused error, costly bool) error {
 		return fmt.Errorf("live %q, replayed %q", verdict(refused), verdict(err))
 	}
 	tr.shadow = next
-	if !costly {
-		return nil
-	}
-	live := encoded(tr.State)
-	if replayed := encoded(tr.shadow); live != replayed {
+	live := tr.encoded(tr.State)
+	if replayed := tr.encoded(tr.shadow); live != replayed {
 		return fmt.Errorf("live and replayed states differ:\n%s\n%s", live, replayed)
 	}
 	var again agent.State
@@ -140,7 +142,7 @@ func (tr *Trace) replayed(l Line, refused error, costly bool) error {
 	if err := json.Unmarshal([]byte(live), &again); err != nil {
 		return err
 	}
-	if decoded := encoded(again); decoded != live {
+	if decoded := tr.encoded(again); decoded != live {
 		return fmt.Errorf("the state does not survive its encoding:\n%s\n%s", live, decoded)
 	}
 	a, err := tr.State.Hash()
@@ -157,7 +159,10 @@ func (tr *Trace) replayed(l Line, refused error, costly bool) error {
 	return nil
 }
 
-func encoded(s agent.State) string {
+func (tr *Trace) encoded(s agent.State) string {
+	if tr.Fast {
+		return ""
+	}
 	b, err := json.Marshal(s)
 	if err != nil {
 		return "cannot be encoded: " + err.Error()
@@ -170,18 +175,17 @@ func encoded(s agent.State) string {
 func (tr *Trace) Story(n int) string {
 	var s agent.State
 	var lines []string
-	for i, l := range tr.Log {
-		line := fmt.Sprintf("%d %s %s", i+1, l.Type, l.Body)
-		if ev, err := agent.DecodeEvent(l.Type, l.Body); err == nil {
-			next, fx, err := agent.Step(s, ev)
-			s = next
-			line += "\n    " + clock(0).state(s)
-			for _, f := range fx {
-				line += "\n      " + clock(0).effect(f)
-			}
-			if err != nil {
-				line += "\n    refused: " + err.Error()
-			}
+	for i, h := range tr.Events {
+		body, err := agent.EncodeEvent(h.Event)
+		line := fmt.Sprintf("%d %s %s", i+1, agent.EventType(h.Event), body)
+		next, fx, refused := agent.Step(s, h.Event)
+		s = next
+		line += "\n    " + clock(0).state(s)
+		for _, f := range fx {
+			line += "\n      " + clock(0).effect(f)
+		}
+		if err := errors.Join(err, refused); err != nil {
+			line += "\n    refused: " + err.Error()
 		}
 		lines = append(lines, line)
 	}

@@ -12,6 +12,8 @@ import (
 
 type family struct {
 	started   int
+	alive     []int // those that have not ended
+	held      agent.Amount
 	ended     map[int]bool
 	budget    map[int]agent.Amount
 	size      map[int]int // of the group that begins with a task
@@ -24,6 +26,8 @@ func (y *family) follow(ev agent.Event, fx []agent.Effect, after agent.State) er
 	}
 	if e, ok := ev.(agent.ChildEnded); ok {
 		y.ended[e.Task] = true
+		y.alive = slices.DeleteFunc(y.alive, func(t int) bool { return t == e.Task })
+		y.held = y.held.Sub(y.budget[e.Task])
 	}
 	if r, ok := ev.(agent.ModelReplied); ok {
 		y.groups(r, fx)
@@ -32,7 +36,9 @@ func (y *family) follow(ev agent.Event, fx []agent.Effect, after agent.State) er
 		switch f := f.(type) {
 		case agent.StartChild:
 			y.started++
+			y.alive = append(y.alive, f.Task)
 			y.budget[f.Task] = agent.Amount{Tokens: f.Spec.Limits.Tokens, Cost: f.Spec.Limits.Cost}
+			y.held = y.held.Add(y.budget[f.Task])
 		case agent.CancelChild:
 			if y.ended[f.Task] || f.Task < 1 || f.Task > y.started {
 				return fmt.Errorf("task %d was cancelled, which does not run", f.Task)
@@ -43,21 +49,12 @@ func (y *family) follow(ev agent.Event, fx []agent.Effect, after agent.State) er
 			}
 		}
 	}
-	if after.Ended() {
-		return nil
-	}
-	live, held := 0, agent.Amount{}
-	for t := 1; t <= y.started; t++ {
-		if !y.ended[t] {
-			live++
-			held = held.Add(y.budget[t])
-		}
-	}
 	switch {
-	case after.LiveChildren() != live:
-		return fmt.Errorf("%d children live, not %d", after.LiveChildren(), live)
-	case after.Held != held:
-		return fmt.Errorf("%v are held, not %v", after.Held, held)
+	case after.Ended():
+	case after.LiveChildren() != len(y.alive):
+		return fmt.Errorf("%d children live, not %v", after.LiveChildren(), y.alive)
+	case after.Held != y.held:
+		return fmt.Errorf("%v are held, not %v", after.Held, y.held)
 	}
 	return nil
 }

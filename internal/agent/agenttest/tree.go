@@ -17,12 +17,13 @@ type Tree struct {
 	Dice Dice
 	Now  int64
 
-	agents  map[string]*Walker
-	order   []string // in order of birth
-	todo    []delivery
-	reports map[string]int
-	last    *delivery // the newest report, to be delivered once more
-	forced  bool      // a sub-agent was ended before its children: what they spent is not in its report
+	agents   map[string]*Walker
+	children map[string][]string
+	order    []string // in order of birth
+	todo     []delivery
+	reports  map[string]int
+	last     *delivery // the newest report, to be delivered once more
+	forced   bool      // a sub-agent was ended before its children: what they spent is not in its report
 }
 
 type delivery struct {
@@ -33,7 +34,7 @@ type delivery struct {
 
 // NewTree makes a chat whose orchestrator has no work yet.
 func NewTree(d Dice) (*Tree, error) {
-	t := &Tree{Dice: d, Now: 1_000_000, agents: map[string]*Walker{}, reports: map[string]int{}}
+	t := &Tree{Dice: d, Now: 1_000_000, agents: map[string]*Walker{}, children: map[string][]string{}, reports: map[string]int{}}
 	born := t.newWalker("chat").Birth(0).(agent.Created)
 	born.Spec.MaxDepth = 2
 	born.Spec.Limits.Children = 6
@@ -45,7 +46,7 @@ func NewTree(d Dice) (*Tree, error) {
 }
 
 func (t *Tree) newWalker(id string) *Walker {
-	w := &Walker{Trace: &Trace{Sample: 16}, Dice: t.Dice, Now: t.Now, Honest: true}
+	w := &Walker{Trace: &Trace{Fast: true}, Dice: t.Dice, Now: t.Now, Honest: true}
 	t.agents[id] = w
 	t.order = append(t.order, id)
 	return w
@@ -163,6 +164,7 @@ func (t *Tree) spread(id string, tr *Trace) error {
 				return err
 			}
 			t.newWalker(f.Spec.ID)
+			t.children[id] = append(t.children[id], f.Spec.ID)
 			t.send(f.Spec.ID, agent.Created{At: agent.At(t.Now), Spec: f.Spec, Tokens: f.Tokens, Task: f.Body})
 		case agent.CancelChild:
 			force = force || f.Force
@@ -192,7 +194,7 @@ func (t *Tree) send(to string, ev agent.Event) {
 
 // bottomUp: an agent that ends by itself has no descendant at work.
 func (t *Tree) bottomUp(id string) error {
-	for _, child := range t.children(id) {
+	for _, child := range t.children[id] {
 		if !t.agents[child].Trace.State.Ended() {
 			return fmt.Errorf("it ended before its child %s", child)
 		}
@@ -214,24 +216,13 @@ func (t *Tree) inherits(s agent.Spec) error {
 	return nil
 }
 
-func (t *Tree) children(id string) []string {
-	var out []string
-	for n := 1; ; n++ {
-		child := fmt.Sprintf("%s.%d", id, n)
-		if t.agents[child] == nil {
-			return out
-		}
-		out = append(out, child)
-	}
-}
-
 // consistent holds between commits: who has ended has told it once, leaves
 // nobody at work below, and who lives knows how many children do.
 func (t *Tree) consistent() error {
 	for _, id := range t.order {
 		s := t.agents[id].Trace.State
 		live := 0
-		for _, child := range t.children(id) {
+		for _, child := range t.children[id] {
 			if !t.agents[child].Trace.State.Ended() {
 				live++
 			}

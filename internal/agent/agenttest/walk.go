@@ -62,7 +62,7 @@ func (w *Walker) plausible() agent.Event {
 	for _, item := range slices.Sorted(maps.Keys(w.Trace.inbox.open)) {
 		add(2, func() agent.Event { return w.answer(item) })
 	}
-	if live := w.Trace.family.live(); len(live) > 0 && !w.Honest {
+	if live := w.Trace.family.alive; len(live) > 0 && !w.Honest {
 		add(2, func() agent.Event { return w.childEnds(live[w.Dice.Intn(len(live))]) })
 	}
 	if s.Deadline() > 0 {
@@ -194,7 +194,7 @@ func (w *Walker) Drain(deliver func(agent.Event) error) error {
 // is none.
 func (w *Walker) settle() agent.Event {
 	s := w.Trace.State
-	if live := w.Trace.family.live(); !s.Ended() && len(live) > 0 && !w.Honest {
+	if live := w.Trace.family.alive; !s.Ended() && len(live) > 0 && !w.Honest {
 		return agent.ChildEnded{At: w.at(), Task: live[0], Reason: agent.ReasonCompleted, Held: w.Trace.family.budget[live[0]]}
 	}
 	if out := s.Outstanding(); len(out) > 0 {
@@ -264,15 +264,4 @@ func (tr *Trace) AtRest() error {
 		}
 	}
 	return nil
-}
-
-// live lists the children that have not ended.
-func (y *family) live() []int {
-	var out []int
-	for t := 1; t <= y.started; t++ {
-		if !y.ended[t] {
-			out = append(out, t)
-		}
-	}
-	return out
 }

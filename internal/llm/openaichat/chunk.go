@@ -14,10 +14,13 @@ var errReported = errors.New("the vendor reports an error")
 
 // take takes a chunk in; its errors are those of the contract.
 func (b *builder) take(resp *wire.Response, text []byte) error {
+	ended := b.finish != ""
 	err := b.read(text)
 	switch {
 	case errors.Is(err, errReported):
 		return resp.Fail(b.failure)
+	case err != nil && ended:
+		return nil // what follows the end cannot spoil it
 	case err != nil:
 		return resp.Broken(err)
 	}
@@ -138,9 +141,11 @@ func (b *builder) readDelta(text []byte) error {
 		case "refusal":
 			refusal = d.Value
 		case fieldContent:
-			plain, field = d.Value, fieldContent
+			if len(d.Value) > len(plain) { // who sends both sends the same
+				plain, field = d.Value, fieldContent
+			}
 		case fieldReasoning:
-			if plain == nil { // who sends both sends the same
+			if len(d.Value) > len(plain) {
 				plain, field = d.Value, fieldReasoning
 			}
 		case "reasoning_details":

@@ -115,7 +115,10 @@ func (c *client) Call(ctx context.Context, req *llm.Request, onDelta func(llm.De
 	if onDelta == nil {
 		onDelta = func(llm.Delta) {}
 	}
-	b := &builder{provider: c.opts.Provider, model: req.Model, tags: c.opts.Quirks.ThinkTags, onDelta: onDelta, requestID: resp.RequestID}
+	b := &builder{provider: c.opts.Provider, model: req.Model, onDelta: onDelta, requestID: resp.RequestID}
+	if c.opts.Quirks.ThinkTags {
+		b.tags = tagsLook
+	}
 	// Some servers answer in one piece whatever they were asked for.
 	if c.opts.NoStream || strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		return whole(resp, b)

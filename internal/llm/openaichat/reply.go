@@ -27,8 +27,8 @@ type builder struct {
 	thinking *part // plain reasoning; structured reasoning has a part per detail
 	last     *part // the call that was begun last
 
-	tags, inTags bool   // see addContent
-	held         string // likewise
+	tags tagState
+	held string // of the text; see addContent
 
 	id, requestID string // the vendor's, in the body and in the header
 	answered      string // the model

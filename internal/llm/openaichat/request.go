@@ -7,7 +7,6 @@
 package openaichat
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -214,9 +213,9 @@ const (
 func (e encoder) callID(id string) string {
 	switch {
 	case e.quirks.ShortCallIDs && !isShortCallID(id):
-		return hashID(id, shortCallID)
+		return wire.HashID(id, shortCallID)
 	case len(id) > maxCallID:
-		return "call_" + hashID(id, maxCallID-len("call_"))
+		return "call_" + wire.HashID(id, maxCallID-len("call_"))
 	}
 	return id
 }
@@ -225,18 +224,4 @@ func isShortCallID(id string) bool {
 	return len(id) == shortCallID && strings.IndexFunc(id, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}) < 0
-}
-
-// hashID makes n letters and digits of id.
-func hashID(id string, n int) string {
-	const alphabet = "0123456789abcdefghijklmnopqrstuv"
-	out := make([]byte, 0, n)
-	for i := 0; len(out) < n; i++ {
-		for _, c := range sha256.Sum256([]byte(strconv.Itoa(i) + id)) {
-			if len(out) < n {
-				out = append(out, alphabet[c%32])
-			}
-		}
-	}
-	return string(out)
 }

@@ -10,40 +10,54 @@ const (
 	thinkClose = "</think>"
 )
 
-// addContent takes a piece of the text in. As long as the builder looks for
-// tags, what might be the beginning of one is held back in b.held.
+// tagState says where in the text the builder is.
+type tagState int
+
+const (
+	tagsOff    tagState = iota // all is text
+	tagsLook                   // the text has not begun
+	tagsInside                 // between the tags
+	tagsAfter                  // behind them, before the text begins
+)
+
+// addContent takes a piece of the text in. What might be the beginning of a
+// tag is held back in b.held. Line breaks around the tags belong to them.
 func (b *builder) addContent(text string) {
-	if !b.tags {
-		b.addText(text)
-		return
-	}
-	text = b.held + text
-	b.held = ""
-	if !b.inTags {
+	text, b.held = b.held+text, ""
+	if b.tags == tagsLook {
 		start := strings.TrimLeft(text, " \t\r\n")
 		switch {
 		case strings.HasPrefix(start, thinkOpen):
-			b.inTags = true
-			text = strings.TrimLeft(start[len(thinkOpen):], "\r\n")
+			b.tags = tagsInside
+			text = start[len(thinkOpen):]
 		case strings.HasPrefix(thinkOpen, start):
 			b.held = text
 			return
 		default:
-			b.tags = false
-			b.addText(text)
-			return
+			b.tags = tagsOff
 		}
 	}
-	thought, rest, closed := strings.Cut(text, thinkClose)
-	if !closed {
-		keep := partial(text, thinkClose)
-		b.held = text[len(text)-keep:]
-		b.addThought(text[:len(text)-keep])
-		return
+	if b.tags == tagsInside {
+		if b.thinking == nil {
+			text = strings.TrimLeft(text, "\r\n")
+		}
+		thought, rest, closed := strings.Cut(text, thinkClose)
+		if !closed {
+			n := len(text) - partial(text, thinkClose)
+			b.held = text[n:]
+			b.addThought(text[:n])
+			return
+		}
+		b.addThought(thought)
+		b.tags, text = tagsAfter, rest
 	}
-	b.addThought(thought)
-	b.tags, b.inTags = false, false
-	b.addText(strings.TrimLeft(rest, "\r\n"))
+	if b.tags == tagsAfter {
+		if text = strings.TrimLeft(text, "\r\n"); text == "" {
+			return
+		}
+		b.tags = tagsOff
+	}
+	b.addText(text)
 }
 
 // addThought adds reasoning that is not to go back: a server that does not
@@ -54,7 +68,7 @@ func (b *builder) addThought(text string) { b.addThinking(text, "") }
 func (b *builder) endContent() {
 	held := b.held
 	b.held = ""
-	if b.inTags {
+	if b.tags == tagsInside {
 		b.addThought(held)
 		return
 	}

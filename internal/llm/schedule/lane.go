@@ -52,12 +52,14 @@ func (l *lane) enter(ctx context.Context, t Ticket, onWait OnWait) (epoch uint64
 		return 0, err
 	}
 	w := l.queue.push(t, now)
-	l.arm(now)
+	l.dispatch(now) // a place may be due whose timer is late
 	l.mu.Unlock()
 	return l.await(ctx, w, onWait)
 }
 
-// dispatch gives free places to those who wait. The lock is held.
+// dispatch gives free places to those who wait, and sets the timer for the
+// rest. Whatever changes the queue or the pace ends with it, so that no place
+// stays free while somebody waits for it. The lock is held.
 func (l *lane) dispatch(now time.Time) {
 	for l.queue.len() > 0 && l.pace.mayStart(now) {
 		w := l.queue.pop()
@@ -69,20 +71,19 @@ func (l *lane) dispatch(now time.Time) {
 }
 
 // arm sets the timer for the moment at which the next waiter may start, if it
-// is time that it waits for, and not a place. The lock is held.
+// is time that it waits for, and not a place. It is part of dispatch: who may
+// start now has started.
 func (l *lane) arm(now time.Time) {
-	at := l.pace.opens()
-	if l.queue.len() == 0 || !l.pace.free() || !at.After(now) {
+	switch wait := l.pace.opens().Sub(now); {
+	case l.queue.len() == 0 || !l.pace.free():
 		if l.timer != nil {
 			l.timer.Stop()
 		}
-		return
+	case l.timer == nil:
+		l.timer = time.AfterFunc(wait, l.wake)
+	default:
+		l.timer.Reset(wait)
 	}
-	if l.timer == nil {
-		l.timer = time.AfterFunc(at.Sub(now), l.wake)
-		return
-	}
-	l.timer.Reset(at.Sub(now))
 }
 
 // wake is the timer's. A timer that fires though it was stopped or set anew

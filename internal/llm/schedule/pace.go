@@ -4,7 +4,7 @@
 //
 // The limit grows while calls succeed and all places are taken: by one with
 // each success at first, which doubles it every round trip (slow start), and by
-// one every round trip after the first refusal. A refusal halves it. Only a
+// perRoundTrip after the first refusal. A refusal halves it. Only a
 // refusal of a call that started after the last cut cuts again: those that were
 // already under way met the same congestion, and would otherwise push the limit
 // to the floor at once.
@@ -24,13 +24,17 @@ import (
 	"github.com/cadre-dev/cadre/internal/llm"
 )
 
+// perRoundTrip is how much the limit grows additively. Model calls take long: by
+// one, a lane would need minutes to find out that a vendor bears more again.
+const perRoundTrip = 2
+
 type pace struct {
 	cfg *Config
 
 	inFlight int
 	limit    int
 	double   int    // below it each success adds one to the limit
-	credit   int    // successes towards the next one of additive growth
+	credit   int    // towards the next one of additive growth
 	epoch    uint64 // counts cuts; a call remembers the one it started in
 	streak   int    // cuts without a success in between
 
@@ -108,7 +112,7 @@ func (p *pace) succeeded(epoch uint64) {
 		p.limit++
 		return
 	}
-	if p.credit++; p.credit >= p.limit {
+	if p.credit += perRoundTrip; p.credit >= p.limit {
 		p.limit++
 		p.credit = 0
 	}

@@ -130,8 +130,9 @@ func TestNewChatsDoNotStarveOldOnes(t *testing.T) {
 			served++
 			continue
 		}
-		// One newcomer is left over for each round, beside those it takes in.
-		if waited++; waited > newcomers+2 {
+		// As many come as go, so that each call of the old chat leaves one
+		// new chat over for the next round.
+		if waited++; waited > newcomers+served+1 {
 			t.Fatalf("the old chat waits for %d calls of new ones", waited)
 		}
 	}

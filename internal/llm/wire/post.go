@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/message"
 )
 
 const (
@@ -74,7 +75,7 @@ func Post(ctx context.Context, client *http.Client, url string, header http.Head
 	}
 	req.Header.Set("Content-Type", "application/json")
 	w.start()
-	resp, err := client.Do(req)
+	resp, err := client.Do(req) //nolint:bodyclose // Response.Close does
 	w.stop()
 	if err != nil {
 		defer w.end()
@@ -106,6 +107,9 @@ func (r *Response) Read(p []byte) (int, error) {
 	r.stop()
 	if err != nil && err != io.EOF { //nolint:errorlint // readers return io.EOF itself
 		err = r.explain("reading the reply", err, r.secrets)
+		if e, ok := errors.AsType[*llm.Error](err); ok {
+			e.RequestID = r.RequestID
+		}
 	}
 	return n, err
 }
@@ -170,6 +174,15 @@ func (r *Response) Fail(body []byte) error {
 		e.RequestID = r.RequestID
 	}
 	return e
+}
+
+// Spent notes on err, if it is an *llm.Error, what the attempt had used before
+// it failed: that is charged as well.
+func Spent(err error, u message.Usage) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		e.Usage = u
+	}
+	return err
 }
 
 // watch bounds silence: it cancels the inner context when nothing comes for

@@ -48,7 +48,7 @@ func RetryAfter(kind llm.ErrorKind, header http.Header, f Fault) time.Duration {
 
 // tryAgain finds the wait in words such as "Please try again in 6m0s." and
 // "Please retry in 17.3s."
-var tryAgain = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ((?:[0-9.]+ ?(?:ms|milliseconds?|h|hours?|minutes?|mins?|m|seconds?|secs?|s)\b ?)+)`)
+var tryAgain = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ((?:[0-9.]+ ?(?:milliseconds?|ms|minutes?|mins?|m|hours?|h|seconds?|secs?|s) ?)+)`)
 
 var unitNames = strings.NewReplacer(
 	"milliseconds", "ms", "millisecond", "ms", "hours", "h", "hour", "h",

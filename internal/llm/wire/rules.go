@@ -27,7 +27,7 @@ var rules = []rule{
 			"exceeds the maximum number of tokens",      // Gemini
 			"too large for model with",                  // Mistral
 			"maximum prompt length is",                  // xAI
-			"tokens` + `max_new_tokens` must be <=",     // Together, text-generation-inference
+			"tokens + `max_new_tokens` must be <=",      // Together, text-generation-inference
 			"tokens + max_new_tokens must be <=",        // the same, older
 			"exceeds the available context size",        // llama.cpp
 			"exceeded max context length",               // Ollama

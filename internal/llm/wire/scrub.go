@@ -14,7 +14,7 @@ var keyHeaders = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-K
 // keyLike matches what looks like a key of a known vendor, whole or with a
 // part starred out, and whatever follows the word Bearer. Vendors repeat the
 // key they refuse, and proxies the headers they got.
-var keyLike = regexp.MustCompile(`\b(?:sk|pk|rk|gsk|xai|pplx|tgp|fw|nvapi|hf|r8)[-_][A-Za-z0-9_*.-]{8,}|\bAIza[A-Za-z0-9_*-]{8,}|\bya29\.[A-Za-z0-9_.-]{8,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]{8,}|(?i:\b(bearer|basic) +)[A-Za-z0-9_.~+/=*-]{6,}|(?i:([?&](?:key|api_key|access_token)=))[^&\s"']{6,}`)
+var keyLike = regexp.MustCompile(`\b(?:sk|pk|rk|gsk|xai|pplx|tgp|fw|nvapi|hf|r8)[-_][A-Za-z0-9_*.-]{8,}|\bAIza[A-Za-z0-9_*-]{8,}|\bya29\.[A-Za-z0-9_.-]{8,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]{8,}|\b((?i:bearer) +)[A-Za-z0-9_.~+/=*-]{16,}|([?&](?i:key|api_key|access_token)=)[^&\s"']{6,}`)
 
 const redacted = "[redacted]"
 

@@ -270,7 +270,7 @@ func (w *writer) newMessage(d store.NewMessage) error {
 		return fmt.Errorf("adding a message of agent %s: %w", d.Agent, errNoID)
 	}
 	pos, derived := parseMessageID(d.ID, d.Agent)
-	own := d.ID != "" && !(derived && pos == d.Pos)
+	own := d.ID != "" && (!derived || pos != d.Pos)
 	p := bind(w.st.insertMessage)
 	p.int(a.n)
 	if d.Pos < 0 {

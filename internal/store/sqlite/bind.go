@@ -109,6 +109,3 @@ func (c *columns) blob() []byte {
 	c.i++
 	return b
 }
-
-func (c *columns) isNull() bool { return c.s.ColumnIsNull(c.i) }
-func (c *columns) skip()        { c.i++ }

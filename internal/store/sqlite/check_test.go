@@ -10,6 +10,7 @@ import (
 
 // TestCheckNamesDamage plants one damage after the other and wants it named.
 func TestCheckNamesDamage(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ damage, want string }{
 		{"UPDATE agents SET chat = 99 WHERE id = 'c1.1'", "agent c1.1 belongs to a chat that does not exist"},
 		{"DELETE FROM agent_details WHERE n = 3", "agent c1.1 has lost the part of its row"},

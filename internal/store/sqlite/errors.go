@@ -23,7 +23,7 @@ func failure(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	kind, hint := sort(err)
+	hint, kind := classify(err)
 	if kind == nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
@@ -33,27 +33,27 @@ func failure(doing string, err error) error {
 	return fmt.Errorf("%s: %w (%w): %s", doing, kind, err, hint)
 }
 
-func sort(err error) (kind error, hint string) {
+func classify(err error) (hint string, kind error) {
 	code := sqlite.ErrCode(err)
 	switch code {
 	case sqlite.ResultConstraintUnique, sqlite.ResultConstraintPrimaryKey, sqlite.ResultConstraintRowID:
-		return store.ErrDuplicate, ""
+		return "", store.ErrDuplicate
 	}
 	switch code.ToPrimary() {
 	case sqlite.ResultFull:
-		return store.ErrUnavailable, "the disk is full: free some space, then try again"
+		return "the disk is full: free some space, then try again", store.ErrUnavailable
 	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultProtocol:
-		return store.ErrUnavailable, "another program holds the database: close it, then try again"
+		return "another program holds the database: close it, then try again", store.ErrUnavailable
 	case sqlite.ResultReadOnly, sqlite.ResultPerm, sqlite.ResultCantOpen, sqlite.ResultAuth:
-		return store.ErrUnavailable, "check that the data folder exists and may be written"
+		return "check that the data folder exists and may be written", store.ErrUnavailable
 	case sqlite.ResultIOErr:
-		return store.ErrUnavailable, "reading or writing the disk failed: check the disk, then try again"
+		return "reading or writing the disk failed: check the disk, then try again", store.ErrUnavailable
 	case sqlite.ResultNoMem:
-		return store.ErrUnavailable, "there is not enough memory"
+		return "there is not enough memory", store.ErrUnavailable
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
-		return store.ErrCorrupt, "restore the data folder from a copy, or salvage it with sqlite3's .recover"
+		return "restore the data folder from a copy, or salvage it with sqlite3's .recover", store.ErrCorrupt
 	default:
-		return nil, ""
+		return "", nil
 	}
 }
 

@@ -185,6 +185,20 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("a part of the batch was written: %v", err)
 	}
 
+	// In a group, too, and also if another batch of it has a fault of its own.
+	full := noteBatch("c1")
+	full.Entries[0].Body = make([]byte, 300_000)
+	small := noteBatch("c1")
+	small.Entries[0].Body = nil
+	for i, err := range group(s, small, chatBatch("c1"), full) {
+		if !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("batch %d of a group on a full disk got %v, want ErrUnavailable", i, err)
+		}
+	}
+	if last, err := s.LastSeq(t.Context()); err != nil || last != 1 {
+		t.Errorf("after a group on a full disk the newest number is %d (%v), want 1", last, err)
+	}
+
 	limit(pages + 1000)
 	commit(t, s, b)
 	if got := b.Entries[0].Seq; got != 2 {

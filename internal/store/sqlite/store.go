@@ -150,7 +150,7 @@ func openWriter(name string, opts Options) (*sqlite.Conn, error) {
 	}
 	conn.SetBusyTimeout(opts.BusyTimeout)
 	err = pragmas(conn,
-		"journal_mode = WAL",
+		"page_size = 4096", "journal_mode = WAL",
 		"synchronous = FULL",
 		fmt.Sprintf("cache_size = -%d", writerCacheKB),
 		fmt.Sprintf("wal_autocheckpoint = %d", checkpointPages),

@@ -143,7 +143,9 @@ func TestEndedAgentsAreForgotten(t *testing.T) {
 	}
 	commit(t, s, &store.Batch{Entries: []*store.Entry{{Chat: "c1", Agent: "c1.1", Type: "Ended", Docs: []store.Doc{
 		store.SetToolCall{Agent: "c1.1", Turn: 1, Phase: "done", EndedAt: 5},
-		store.EndTask{ID: "c1.1"}, store.EndAgent{ID: "c1.1", EndedAt: 5}, store.SetHead{ID: "c1.1"},
+		store.EndTask{ID: "c1.1"},
+		store.EndAgent{ID: "c1.1", EndedAt: 5},
+		store.SetHead{ID: "c1.1"},
 	}}}})
 	if _, ok := s.writer.agents.get("c1.1"); ok {
 		t.Error("an ended agent is remembered")

@@ -97,14 +97,18 @@ func testChangesDocuments(s *suite) {
 		{Collection: "orch-chats", ID: "c1", Data: c}, {Collection: "orchestrator", ID: "c1", Data: root},
 	}, "the documents of the first change")
 	s.equal(list[1].Docs, []store.Document{
-		{Collection: "messages", ID: "c1-m0", Data: note}, {Collection: "tasks", ID: "c1.1", Data: task},
-		{Collection: "tool-calls", ID: "c1-c1.0", Data: own}, {Collection: "model-calls", ID: "c1-t1.1", Data: ownModel},
+		{Collection: "messages", ID: "c1-m0", Data: note},
+		{Collection: "tasks", ID: "c1.1", Data: task},
+		{Collection: "tool-calls", ID: "c1-c1.0", Data: own},
+		{Collection: "model-calls", ID: "c1-t1.1", Data: ownModel},
 		{Collection: "orchestrator", ID: "c1", Data: root},
 	}, "the documents of the orchestrator's change")
 	s.equal(list[2].Docs, []store.Document{
-		{Collection: "sub-agents", ID: "c1.1", Data: child}, {Collection: "sub-agents/c1.1/messages", ID: "c1.1-m0", Data: order},
+		{Collection: "sub-agents", ID: "c1.1", Data: child},
+		{Collection: "sub-agents/c1.1/messages", ID: "c1.1-m0", Data: order},
 		{Collection: "sub-agents/c1.1/tool-calls", ID: "c1.1-c1.0", Data: call},
-		{Collection: "sub-agents/c1.1/model-calls", ID: "c1.1-t1.2", Data: model}, {Collection: "inbox", ID: "i1", Data: item},
+		{Collection: "sub-agents/c1.1/model-calls", ID: "c1.1-t1.2", Data: model},
+		{Collection: "inbox", ID: "i1", Data: item},
 	}, "the documents of the sub-agent's change")
 
 	// An old change shows the documents as they are now.

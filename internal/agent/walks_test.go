@@ -1,0 +1,7 @@
+// How many random walks a property takes in a normal run.
+
+//go:build !race
+
+package agent_test
+
+const walks = "1500"

@@ -1,0 +1,361 @@
+// Requests: from a history of messages to the bytes of the Messages API.
+
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire"
+	"github.com/cadre-dev/cadre/internal/message"
+)
+
+// cacheMark asks the vendor to keep what it has read up to the end of the
+// block it stands in.
+func cacheMark(ttl string) string {
+	if ttl == "" {
+		return `,"cache_control":{"type":"ephemeral"}`
+	}
+	return `,"cache_control":{"type":"ephemeral","ttl":` + string(wire.AppendString(nil, ttl)) + `}`
+}
+
+// encode gives the body of req. What stays the same from turn to turn comes
+// first and the messages last but for the settings, so that a request begins
+// with the bytes of the one before it, cache marks aside.
+//
+// There may be four marks: at the end of the tools, which agents of one role
+// share; of the system prompt; of the last message; and where the request
+// before this one had its last. The vendor looks for what it knows only some
+// 20 blocks behind a mark, and a turn with many tool calls is longer.
+func (p *provider) encode(req *llm.Request) ([]byte, error) {
+	return p.format.Encode(req, func(e wire.Encoded) []byte {
+		settings := p.appendSettings(nil, req)
+		body := make([]byte, 0, len(e.Head)+len(e.History)+len(settings)+2*len(p.mark)+64)
+		body = append(body, e.Head...)
+		body = append(body, `"messages":[`...)
+		done := 0
+		if p.mark != "" {
+			for _, at := range marks(req.Messages, e.Groups) {
+				body = append(body, e.History[done:at]...)
+				body = append(body, p.mark...)
+				done = at
+			}
+		}
+		body = append(body, e.History[done:]...)
+		body = append(body, ']')
+		return append(body, settings...)
+	})
+}
+
+// marks returns where cache marks go in the history: at the end of the last
+// group of the user's, and of the one before it.
+func marks(msgs []message.Message, groups []wire.Group) []int {
+	var places []int
+	for i := len(groups) - 1; i >= 0 && len(places) < 2; i-- {
+		g := groups[i]
+		if g.Mark > 0 && msgs[g.Messages-1].Role != message.Assistant {
+			places = append([]int{g.Mark}, places...)
+		}
+	}
+	return places
+}
+
+// appendSettings appends what follows the messages, and the end.
+func (p *provider) appendSettings(dst []byte, req *llm.Request) []byte {
+	limit := req.MaxOutput
+	if limit <= 0 {
+		limit = p.opts.MaxOutput
+	}
+	dst = append(dst, `,"max_tokens":`...)
+	dst = strconv.AppendInt(dst, limit, 10)
+	thinking := false
+	budget := min(p.opts.ThinkingBudget, limit-1)
+	switch {
+	case p.opts.Adaptive:
+		dst = append(dst, `,"thinking":{"type":"adaptive"}`...)
+		thinking = true
+	case budget >= 1024 && !p.inForeignTurn(req):
+		dst = append(dst, `,"thinking":{"type":"enabled","budget_tokens":`...)
+		dst = strconv.AppendInt(dst, budget, 10)
+		dst = append(dst, '}')
+		thinking = true
+	}
+	if p.opts.Effort != "" {
+		dst = append(dst, `,"output_config":{"effort":`...)
+		dst = wire.AppendString(dst, p.opts.Effort)
+		dst = append(dst, '}')
+	}
+	if req.Temperature != nil && !thinking { // the API refuses both together
+		dst = append(dst, `,"temperature":`...)
+		dst = strconv.AppendFloat(dst, *req.Temperature, 'g', -1, 64)
+	}
+	if !p.opts.Whole {
+		dst = append(dst, `,"stream":true`...)
+	}
+	return append(dst, '}')
+}
+
+// inForeignTurn reports whether the model is to go on with a turn whose tool
+// calls another model made. With a thinking budget the API wants such a turn
+// to begin with thinking, and there is none to send.
+func (p *provider) inForeignTurn(req *llm.Request) bool {
+	for i := len(req.Messages) - 1; i >= 0; i-- {
+		m := &req.Messages[i]
+		if m.Role != message.Assistant {
+			continue
+		}
+		if len(m.Calls()) == 0 {
+			return false
+		}
+		for _, part := range m.Parts {
+			if t, ok := part.(message.ThinkingPart); ok && p.isOwn(&t, req.Model) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// isOwn reports whether t came from the model that is asked now, whole.
+func (p *provider) isOwn(t *message.ThinkingPart, model string) bool {
+	return t.Provider == p.opts.Name && t.Model == model && (t.Signature != "" || t.Encrypted != "")
+}
+
+// appendHead implements wire.Format.
+func (p *provider) appendHead(dst []byte, req *llm.Request) ([]byte, error) {
+	dst = append(dst, `{"model":`...)
+	dst = wire.AppendString(dst, req.Model)
+	dst = append(dst, ',')
+	if len(req.Tools) > 0 {
+		dst = append(dst, `"tools":[`...)
+		for i, t := range req.Tools {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			var err error
+			if dst, err = p.appendTool(dst, t, i == len(req.Tools)-1); err != nil {
+				return dst, err
+			}
+		}
+		dst = append(dst, `],`...)
+	}
+	if strings.TrimSpace(req.System) != "" {
+		dst = append(dst, `"system":[{"type":"text","text":`...)
+		dst = wire.AppendString(dst, req.System)
+		dst = append(dst, p.mark...)
+		dst = append(dst, `}],`...)
+	}
+	return dst, nil
+}
+
+func (p *provider) appendTool(dst []byte, t llm.Tool, last bool) ([]byte, error) {
+	dst = append(dst, `{"name":`...)
+	dst = wire.AppendString(dst, t.Name)
+	if t.Description != "" {
+		dst = append(dst, `,"description":`...)
+		dst = wire.AppendString(dst, t.Description)
+	}
+	dst = append(dst, `,"input_schema":`...)
+	dst, err := appendSchema(dst, t.Schema)
+	if err != nil {
+		return dst, fmt.Errorf("the schema of the tool %s: %w", t.Name, err)
+	}
+	if last {
+		dst = append(dst, p.mark...)
+	}
+	return append(dst, '}'), nil
+}
+
+// appendSchema appends a tool's schema, which the API wants to say that it is
+// an object.
+func appendSchema(dst []byte, schema json.RawMessage) ([]byte, error) {
+	schema = bytes.TrimSpace(schema)
+	typed, fields := false, 0
+	walk := wire.Object(schema)
+	for walk.Next() {
+		typed = typed || string(walk.Key) == "type"
+		fields++
+	}
+	if err := walk.Err(); err != nil {
+		return dst, err
+	}
+	switch {
+	case typed:
+		return wire.AppendRaw(dst, schema)
+	case fields == 0:
+		return append(dst, `{"type":"object"}`...), nil
+	}
+	dst = append(dst, `{"type":"object",`...)
+	start := len(dst)
+	dst, err := wire.AppendRaw(dst, schema)
+	if err != nil {
+		return dst, err
+	}
+	return append(dst[:start], dst[start+1:]...), nil // without its own brace
+}
+
+// appendGroup implements wire.Format.
+func (p *provider) appendGroup(dst []byte, model string, group []message.Message) ([]byte, int, error) {
+	if group[0].Role == message.Assistant {
+		dst, err := p.appendReply(dst, model, group[0].Parts)
+		return dst, 0, err
+	}
+	dst = append(dst, `{"role":"user","content":[`...)
+	start := len(dst)
+	// The API wants results before all else.
+	for _, m := range group {
+		for _, part := range m.Parts {
+			if r, ok := part.(message.ToolResult); ok {
+				dst = appendResult(comma(dst, start), &r)
+			}
+		}
+	}
+	for _, m := range group {
+		for _, part := range m.Parts {
+			dst = appendSaid(dst, start, part)
+		}
+	}
+	if len(dst) == start { // an empty message cannot be sent, nor left out: the last word would be the model's
+		dst = appendText(dst, "(empty message)")
+	}
+	mark := len(dst) - 1
+	return append(dst, "]}"...), mark, nil
+}
+
+// comma separates a block from one before it.
+func comma(dst []byte, start int) []byte {
+	if len(dst) > start {
+		return append(dst, ',')
+	}
+	return dst
+}
+
+// appendSaid appends a text or an image. The API refuses text that is empty or
+// made of spaces.
+func appendSaid(dst []byte, start int, part message.Part) []byte {
+	switch part := part.(type) {
+	case message.TextPart:
+		if strings.TrimSpace(part.Text) != "" {
+			return appendText(comma(dst, start), part.Text)
+		}
+	case message.ImagePart:
+		if len(part.Data) > 0 {
+			return appendImage(comma(dst, start), &part)
+		}
+	case message.ThinkingPart, message.ToolCall, message.ToolResult:
+		// The model's own, or written already.
+	}
+	return dst
+}
+
+func appendText(dst []byte, text string) []byte {
+	dst = append(dst, `{"type":"text","text":`...)
+	dst = wire.AppendString(dst, text)
+	return append(dst, '}')
+}
+
+func appendImage(dst []byte, img *message.ImagePart) []byte {
+	dst = append(dst, `{"type":"image","source":{"type":"base64","media_type":`...)
+	dst = wire.AppendString(dst, img.MediaType)
+	dst = append(dst, `,"data":`...)
+	dst = wire.AppendBase64(dst, img.Data)
+	return append(dst, "}}"...)
+}
+
+func appendResult(dst []byte, r *message.ToolResult) []byte {
+	dst = append(dst, `{"type":"tool_result","tool_use_id":`...)
+	dst = appendID(dst, r.CallID)
+	before := len(dst)
+	dst = append(dst, `,"content":[`...)
+	start := len(dst)
+	for _, part := range r.Parts {
+		dst = appendSaid(dst, start, part)
+	}
+	if len(dst) == start && r.IsError { // an error without a text is refused
+		dst = appendText(dst, "The tool failed and said nothing.")
+	}
+	if len(dst) == start {
+		dst = dst[:before]
+	} else {
+		dst = append(dst, ']')
+	}
+	if r.IsError {
+		dst = append(dst, `,"is_error":true`...)
+	}
+	return append(dst, '}')
+}
+
+// appendReply appends what the model said. Nothing is left of a reply of which
+// nothing can be sent; the vendor joins the messages around it.
+func (p *provider) appendReply(dst []byte, model string, parts []message.Part) ([]byte, error) {
+	before := len(dst)
+	dst = append(dst, `{"role":"assistant","content":[`...)
+	start := len(dst)
+	for _, part := range parts {
+		switch part := part.(type) {
+		case message.TextPart:
+			dst = appendSaid(dst, start, part)
+		case message.ThinkingPart:
+			if p.isOwn(&part, model) {
+				dst = appendThinking(comma(dst, start), &part)
+			}
+		case message.ToolCall:
+			var err error
+			if dst, err = appendCall(comma(dst, start), &part); err != nil {
+				return dst, err
+			}
+		case message.ImagePart, message.ToolResult:
+			// The API takes neither from the model.
+		}
+	}
+	if len(dst) == start {
+		return dst[:before], nil
+	}
+	return append(dst, "]}"...), nil
+}
+
+func appendThinking(dst []byte, t *message.ThinkingPart) []byte {
+	if t.Encrypted != "" {
+		dst = append(dst, `{"type":"redacted_thinking","data":`...)
+		dst = wire.AppendString(dst, t.Encrypted)
+		return append(dst, '}')
+	}
+	dst = append(dst, `{"type":"thinking","thinking":`...)
+	dst = wire.AppendString(dst, t.Text)
+	dst = append(dst, `,"signature":`...)
+	dst = wire.AppendString(dst, t.Signature)
+	return append(dst, '}')
+}
+
+func appendCall(dst []byte, c *message.ToolCall) ([]byte, error) {
+	dst = append(dst, `{"type":"tool_use","id":`...)
+	dst = appendID(dst, c.ID)
+	dst = append(dst, `,"name":`...)
+	dst = wire.AppendString(dst, c.Name)
+	dst = append(dst, `,"input":`...)
+	dst, err := wire.AppendRaw(dst, c.Input)
+	if err != nil {
+		return dst, fmt.Errorf("the input of %s: %w", c.Name, err)
+	}
+	return append(dst, '}'), nil
+}
+
+// appendID appends the id of a call. Other vendors' contain characters that
+// this one refuses; the same id becomes the same text everywhere.
+func appendID(dst []byte, id string) []byte {
+	dst = append(dst, '"')
+	for _, c := range []byte(id) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
+			dst = append(dst, c)
+		default:
+			dst = append(dst, '_')
+		}
+	}
+	return append(dst, '"')
+}

@@ -1,0 +1,507 @@
+// Replies: the published bodies of OpenAI and of servers that speak its
+// format, and the oddities met in the wild.
+
+package openaichat
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/message"
+)
+
+// golden is what the vendor's SDK makes of a fixture; see oracle/.
+type golden struct {
+	Model    string        `json:"model"`
+	Text     string        `json:"text"`
+	Thinking string        `json:"thinking"`
+	Calls    []goldenCall  `json:"calls"`
+	Stop     string        `json:"stop"`
+	Usage    message.Usage `json:"usage"`
+}
+
+type goldenCall struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+func goldenOf(r *llm.Reply) golden {
+	g := golden{Model: r.Model, Calls: []goldenCall{}, Stop: string(r.Stop), Usage: r.Usage}
+	for _, p := range r.Parts {
+		switch p := p.(type) {
+		case message.TextPart:
+			g.Text += p.Text
+		case message.ThinkingPart:
+			g.Thinking += p.Text
+		case message.ToolCall:
+			g.Calls = append(g.Calls, goldenCall{p.ID, p.Name, p.Input})
+		case message.ImagePart, message.ToolResult:
+		}
+	}
+	return g
+}
+
+// TestOracle compares with what OpenAI's own SDK reads from the same bytes.
+func TestOracle(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.golden.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no golden files", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".golden.json")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want golden
+			if err := json.Unmarshal(b, &want); err != nil {
+				t.Fatal(err)
+			}
+			r, err := call(t, serve(t, say(contentType(name), fixture(t, name))).provider(), ask("x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := goldenOf(r)
+			for i := range want.Calls {
+				want.Calls[i].Input = compact(t, want.Calls[i].Input)
+			}
+			for i := range got.Calls {
+				got.Calls[i].Input = compact(t, got.Calls[i].Input)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("got  %+v\nwant %+v", got, want)
+			}
+		})
+	}
+}
+
+func compact(t *testing.T, raw json.RawMessage) json.RawMessage {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func thought(text, signature string) message.ThinkingPart {
+	return message.ThinkingPart{Text: text, Signature: signature, Provider: testProvider, Model: testModel}
+}
+
+func toolCall(id, name, input string) message.ToolCall {
+	return message.ToolCall{ID: id, Name: name, Input: json.RawMessage(input)}
+}
+
+// TestVendors reads what other vendors' servers send.
+func TestVendors(t *testing.T) {
+	t.Parallel()
+	signed := thought("The user asks about the weather.", `{"type":"reasoning.text","format":"anthropic-claude-v1","index":0,"signature":"EqoBCkgIARABGAIiQ=="}`)
+	encrypted := thought("", `{"type":"reasoning.encrypted","format":"openai-responses-v1","index":1}`)
+	encrypted.Encrypted, encrypted.ID = "gAAAAABn", "rs_1"
+	tests := map[string]llm.Reply{
+		"deepseek_reasoning.sse": {
+			Parts: []message.Part{thought("9.8 is 9.80.", "reasoning_content"), message.TextPart{Text: "9.8 is greater."}, toolCall("call_00_fB9ZgJ", "get_date", "{}")},
+			Stop:  llm.StopTools, Model: "deepseek-v4-pro",
+			Usage: message.Usage{Input: 128, Output: 60, CacheRead: 512, Reasoning: 24},
+		},
+		"openrouter_details.sse": {
+			Parts: []message.Part{signed, encrypted, message.TextPart{Text: "Let me see."}, toolCall("toolu_01A", "weather", `{"location": "Florence"}`)},
+			Stop:  llm.StopTools, Model: "anthropic/claude-4.5-haiku-20251001",
+			Usage: message.Usage{Input: 64, Output: 82, CacheRead: 500, CacheWrite: 200, Reasoning: 20},
+		},
+		"groq_reasoning.sse": {
+			Parts: []message.Part{
+				thought("We should add.", "reasoning"),
+				message.TextPart{Text: "Sure."},
+				toolCall("fc_aa1", "add", `{"a":2,"b":3}`), toolCall("fc_aa2", "multiply", `{"a":2,"b":3}`),
+			},
+			Stop: llm.StopTools, Model: "openai/gpt-oss-120b",
+			Usage: message.Usage{Input: 151, Output: 40, Reasoning: 12},
+		},
+		"xai_tools.sse": {
+			Parts: []message.Part{
+				thought("Both.", "reasoning_content"),
+				toolCall("call_xai_add", "add", `{"a":2,"b":3}`), toolCall("call_xai_mul", "multiply", `{"a":2,"b":3}`),
+			},
+			Stop: llm.StopTools, Model: "grok-4-fast-reasoning",
+			Usage: message.Usage{Input: 279, Output: 204, CacheRead: 153, Reasoning: 136},
+		},
+		"mistral_thinking.sse": {
+			Parts: []message.Part{
+				thought("Three sisters, one brother.", "content.thinking"),
+				message.TextPart{Text: "John has one brother."},
+				toolCall("D681PevKs", "note", `{"n": 1}`),
+			},
+			Stop: llm.StopTools, Model: "magistral-medium-latest",
+			Usage: message.Usage{Input: 79, Output: 40},
+		},
+		"vllm_reasoning.sse": {
+			Parts: []message.Part{thought("Hmm, yes.", "reasoning"), message.TextPart{Text: "\n\nYes."}},
+			Stop:  llm.StopEnd, Model: "Qwen/Qwen3-8B",
+			Usage: message.Usage{Input: 20, Output: 11},
+		},
+		"llamacpp_tools.sse": {
+			Parts: []message.Part{thought("User wants weather.", "reasoning_content"), toolCall("L1amaCppL1amaCppL1amaCppL1amaCp", "weather", `{"location":"Florence"}`)},
+			Stop:  llm.StopTools, Model: "openai/gpt-oss-20b",
+			Usage: message.Usage{Input: 135, Output: 46},
+		},
+	}
+	for name, want := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want.RequestID = "req-1"
+			got, err := call(t, serve(t, say(contentType(name), fixture(t, name))).provider(), ask("x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(*got, want) {
+				t.Errorf("got  %+v\nwant %+v", *got, want)
+			}
+		})
+	}
+}
+
+// TestFraming sends the same stream in every way in which it may arrive.
+func TestFraming(t *testing.T) {
+	t.Parallel()
+	const name = "openai_parallel.sse"
+	whole := fixture(t, name)
+	want, err := call(t, serve(t, say(eventStream, whole)).provider(), ask("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := strings.LastIndex(whole, "data: [DONE]")
+	usage := strings.LastIndex(whole[:last], "data: ")
+	tests := map[string]string{
+		"CRLF":             strings.ReplaceAll(whole, "\n", "\r\n"),
+		"CR":               strings.ReplaceAll(whole, "\n", "\r"),
+		"comments":         strings.ReplaceAll(whole, "\n\n", "\n\n: keep-alive\n\n"),
+		"unknown events":   strings.ReplaceAll(whole, "\n\n", "\n\nevent: ping\nid: 7\nretry: 1\n\n"),
+		"no space":         strings.ReplaceAll(whole, "data: ", "data:"),
+		"byte order mark":  "\xef\xbb\xbf" + whole,
+		"no final newline": strings.TrimRight(whole, "\n"),
+		"no DONE":          whole[:last],
+		"cut in DONE":      whole[:last] + "data: [DO",
+		"unknown fields":   strings.ReplaceAll(whole, `"index":`, `"x":{"y":["z}\"]"]},"index":`),
+		"spaces":           strings.NewReplacer(`"choices":[{`, `"choices" : [ { `, `,"delta":`, ` ,	"delta": `, `}]`, ` } ] `).Replace(whole),
+	}
+	for name, body := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, say(eventStream, body), want)
+		})
+	}
+	t.Run("single bytes", func(t *testing.T) {
+		t.Parallel()
+		check(t, func(w http.ResponseWriter, r *http.Request) {
+			say(eventStream, "")(w, r)
+			for i := range len(whole) {
+				_, _ = io.WriteString(w, whole[i:i+1])
+				_ = http.NewResponseController(w).Flush()
+			}
+		}, want)
+	})
+	t.Run("no usage", func(t *testing.T) {
+		t.Parallel()
+		r := *want
+		r.Usage = message.Usage{}
+		check(t, say(eventStream, whole[:usage]), &r)
+	})
+}
+
+func check(t *testing.T, answer http.HandlerFunc, want *llm.Reply) {
+	t.Helper()
+	got, err := call(t, serve(t, answer).provider(), ask("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// chunks makes a stream of deltas; the last one is the finish reason.
+func chunks(finish string, deltas ...string) string {
+	var b strings.Builder
+	for _, d := range deltas {
+		b.WriteString(`data: {"id":"c1","choices":[{"index":0,"delta":` + d + `,"finish_reason":null}]}` + "\n\n")
+	}
+	b.WriteString(`data: {"id":"c1","choices":[{"index":0,"delta":{},"finish_reason":` + finish + `}]}` + "\n\n")
+	b.WriteString("data: [DONE]\n\n")
+	return b.String()
+}
+
+// TestCalls: the ways in which servers send calls.
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	const id = "generated"
+	tests := map[string]struct {
+		deltas []string
+		want   []message.Part
+	}{
+		"id and name only once": {
+			[]string{
+				`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}`,
+				`{"tool_calls":[{"index":1,"id":"b","function":{"name":"g"}}]}`,
+				`{"tool_calls":[{"index":0,"id":null,"function":{"name":null,"arguments":"\"x\":1}"}}]}`,
+			},
+			[]message.Part{toolCall("a", "f", `{"x":1}`), toolCall("b", "g", `{}`)},
+		},
+		"id and name in every chunk": {
+			[]string{
+				`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}]}`,
+				`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":":1}"}}]}`,
+			},
+			[]message.Part{toolCall("a", "f", `{"x":1}`)},
+		},
+		"another id in every chunk": {
+			[]string{
+				`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}]}`,
+				`{"tool_calls":[{"index":0,"id":"b","function":{"arguments":":1}"}}]}`,
+			},
+			[]message.Part{toolCall("a", "f", `{"x":1}`)},
+		},
+		"the id later": {
+			[]string{
+				`{"tool_calls":[{"index":0,"function":{"name":"f"}}]}`,
+				`{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{}"}}]}`,
+			},
+			[]message.Part{toolCall("a", "f", `{}`)},
+		},
+		"no index, whole": {
+			[]string{`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"f","arguments":"{}"}}]}`},
+			[]message.Part{toolCall("a", "f", `{}`), toolCall("b", "f", `{}`)},
+		},
+		"no index, in pieces": {
+			[]string{
+				`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{"}}]}`,
+				`{"tool_calls":[{"function":{"arguments":"}"}}]}`,
+				`{"tool_calls":[{"id":"b","function":{"name":"g","arguments":"{"}}]}`,
+				`{"tool_calls":[{"id":"b","function":{"arguments":"}"}}]}`,
+			},
+			[]message.Part{toolCall("a", "f", `{}`), toolCall("b", "g", `{}`)},
+		},
+		"all of index 0": {
+			[]string{
+				`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`,
+				`{"tool_calls":[{"index":0,"id":"b","function":{"name":"f","arguments":"{}"}}]}`,
+			},
+			[]message.Part{toolCall("a", "f", `{}`), toolCall("b", "f", `{}`)},
+		},
+		"index -1": {
+			[]string{`{"tool_calls":[{"index":-1,"id":"a","function":{"name":"f","arguments":"{}"}}]}`},
+			[]message.Part{toolCall("a", "f", `{}`)},
+		},
+		"no ids": {
+			[]string{`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":""}},{"index":1,"id":"","function":{"name":"g","arguments":null}}]}`},
+			[]message.Part{toolCall(id, "f", `{}`), toolCall(id, "g", `{}`)},
+		},
+		"the same id twice": {
+			[]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}},{"index":1,"id":"a","function":{"name":"g"}}]}`},
+			[]message.Part{toolCall("a", "f", `{}`), toolCall(id, "g", `{}`)},
+		},
+		"arguments as an object": {
+			[]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x":{"y":[1]}}}}]}`},
+			[]message.Part{toolCall("a", "f", `{"x":{"y":[1]}}`)},
+		},
+		"arguments that are no JSON": {
+			[]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\": oops"}}]}`},
+			[]message.Part{toolCall("a", "f", `{"INVALID_JSON":"{\"x\": oops"}`)},
+		},
+		"arguments that are no object": {
+			[]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"[1]"}}]}`},
+			[]message.Part{toolCall("a", "f", `{"INVALID_JSON":"[1]"}`)},
+		},
+		"the format before": {
+			[]string{`{"function_call":{"name":"f","arguments":"{\"x\""}}`, `{"function_call":{"arguments":":1}"}}`},
+			[]message.Part{toolCall(id, "f", `{"x":1}`)},
+		},
+		"Google's signature": {
+			[]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"sig=="}}}]}`},
+			[]message.Part{message.ToolCall{
+				ID: "a", Name: "f", Input: json.RawMessage(`{}`),
+				Signature: `{"google":{"thought_signature":"sig=="}}`, Provider: testProvider, Model: testModel,
+			}},
+		},
+		"text after calls": {
+			[]string{`{"content":"a"}`, `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`, `{"content":"b"}`},
+			[]message.Part{message.TextPart{Text: "ab"}, toolCall("a", "f", `{}`)},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, finish := range []string{`"tool_calls"`, `"stop"`, `"function_call"`, "null"} {
+				r, err := call(t, serve(t, say(eventStream, chunks(finish, tt.deltas...))).provider(), ask("x"))
+				if err != nil {
+					t.Fatal(finish, err)
+				}
+				seen := map[string]bool{}
+				for i, p := range r.Parts {
+					c, ok := p.(message.ToolCall)
+					if !ok {
+						continue
+					}
+					if seen[c.ID] {
+						t.Errorf("the id %s came twice", c.ID)
+					}
+					seen[c.ID] = true
+					if strings.HasPrefix(c.ID, "call_") {
+						c.ID = id
+						r.Parts[i] = c
+					}
+				}
+				if !reflect.DeepEqual(r.Parts, tt.want) || r.Stop != llm.StopTools {
+					t.Errorf("%s: got %s %+v\nwant %+v", finish, r.Stop, r.Parts, tt.want)
+				}
+			}
+		})
+	}
+}
+
+// TestStops: vendors' words for why a reply ended.
+func TestStops(t *testing.T) {
+	t.Parallel()
+	const (
+		text    = `{"content":"a"}`
+		cutCall = `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}`
+		noInput = `{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}}]}`
+	)
+	tests := []struct {
+		delta, finish string
+		stop          llm.Stop
+		kind          llm.ErrorKind
+		input         string
+	}{
+		{text, `"stop"`, llm.StopEnd, "", ""},
+		{text, `"eos"`, llm.StopEnd, "", ""},
+		{text, `"end_turn"`, llm.StopEnd, "", ""},
+		{text, `"tool_calls"`, llm.StopEnd, "", ""},
+		{text, `"length"`, llm.StopLength, "", ""},
+		{text, `"max_tokens"`, llm.StopLength, "", ""},
+		{text, `"model_length"`, llm.StopLength, "", ""},
+		{text, `"content_filter"`, llm.StopFilter, "", ""},
+		{text, `"SAFETY"`, llm.StopFilter, "", ""},
+		{text, `"refusal"`, llm.StopRefusal, "", ""},
+		{text, `"error"`, "", llm.ErrServer, ""},
+		{text, `"abort"`, "", llm.ErrServer, ""},
+		{text, `"insufficient_system_resource"`, "", llm.ErrOverloaded, ""},
+		{text, `null`, "", llm.ErrNetwork, ""},
+		{text, `""`, "", llm.ErrNetwork, ""},
+		{`{}`, `"stop"`, llm.StopEnd, "", ""},
+		{`{"refusal":"no"}`, `"stop"`, llm.StopRefusal, "", ""},
+		{`{"content":[{"type":"refusal","refusal":"no"}]}`, `"stop"`, llm.StopRefusal, "", ""},
+		{cutCall, `"length"`, llm.StopLength, "", `{"INVALID_JSON":"{\"x\":"}`},
+		{noInput, `"length"`, llm.StopLength, "", `{"INVALID_JSON":"\"\""}`},
+		{noInput, `"stop"`, llm.StopTools, "", `{}`},
+	}
+	for _, tt := range tests {
+		r, err := call(t, serve(t, say(eventStream, chunks(tt.finish, tt.delta))).provider(), ask("x"))
+		if tt.kind != "" {
+			if llm.KindOf(err) != tt.kind {
+				t.Errorf("%s %s: got %v, want an error of kind %s", tt.delta, tt.finish, err, tt.kind)
+			}
+			continue
+		}
+		if err != nil || r.Stop != tt.stop {
+			t.Errorf("%s %s: got %+v, %v, want %s", tt.delta, tt.finish, r, err, tt.stop)
+			continue
+		}
+		if tt.input != "" && string(r.Parts[0].(message.ToolCall).Input) != tt.input {
+			t.Errorf("%s %s: got %+v, want %s", tt.delta, tt.finish, r.Parts, tt.input)
+		}
+	}
+}
+
+// TestThinkTags: reasoning between tags, cut anywhere.
+func TestThinkTags(t *testing.T) {
+	t.Parallel()
+	tests := map[string][]message.Part{
+		"<think>a < b</think>c":         {thought("a < b", ""), message.TextPart{Text: "c"}},
+		"\n<think>\na\n</think>\n\nc d": {thought("a\n", ""), message.TextPart{Text: "c d"}},
+		"<think>a":                      {thought("a", "")},
+		"<think>a</thi":                 {thought("a</thi", "")},
+		"<thin":                         {message.TextPart{Text: "<thin"}},
+		"a <think>b</think>":            {message.TextPart{Text: "a <think>b</think>"}},
+		"<b>a":                          {message.TextPart{Text: "<b>a"}},
+	}
+	for text, want := range tests {
+		for size := 1; size <= len(text); size++ {
+			var deltas []string
+			for rest := text; rest != ""; {
+				n := min(size, len(rest))
+				b, err := json.Marshal(map[string]string{"content": rest[:n]})
+				if err != nil {
+					t.Fatal(err)
+				}
+				deltas, rest = append(deltas, string(b)), rest[n:]
+			}
+			v := serve(t, say(eventStream, chunks(`"stop"`, deltas...)))
+			r, err := call(t, v.provider(func(o *Options) { o.Quirks.ThinkTags = true }), ask("x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(r.Parts, want) {
+				t.Errorf("%q in pieces of %d: got %+v, want %+v", text, size, r.Parts, want)
+			}
+		}
+	}
+}
+
+// TestWhole: replies that are not streamed, asked for or not.
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	want := llm.Reply{
+		Parts: []message.Part{toolCall("call_abc123", "get_current_weather", "{\n\"location\": \"Boston, MA\"\n}"), toolCall("call_abc124", "now", "{}")},
+		Stop:  llm.StopTools, Model: "gpt-5.4", RequestID: "req-1",
+		Usage: message.Usage{Input: 12, Output: 17, CacheRead: 50, CacheWrite: 20, Reasoning: 5},
+	}
+	for _, noStream := range []bool{true, false} {
+		v := serve(t, say("application/json; charset=utf-8", fixture(t, "openai_tools.json")))
+		r, err := call(t, v.provider(func(o *Options) { o.NoStream = noStream }), ask("x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(*r, want) {
+			t.Errorf("got  %+v\nwant %+v", *r, want)
+		}
+		if asked := strings.Contains(v.body, `"stream":true`); asked == noStream {
+			t.Errorf("NoStream %v sent %s", noStream, v.body)
+		}
+	}
+}
+
+// TestUsage: tokens as vendors count them.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]message.Usage{
+		`{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12}`:                                                                          {Input: 10, Output: 2},
+		`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":6,"cache_write_tokens":3}}`:                         {Input: 1, Output: 2, CacheRead: 6, CacheWrite: 3},
+		`{"prompt_tokens":10,"completion_tokens":2,"prompt_cache_hit_tokens":4}`:                                                                {Input: 6, Output: 2, CacheRead: 4},
+		`{"prompt_tokens":10,"completion_tokens":2,"cached_tokens":4}`:                                                                          {Input: 6, Output: 2, CacheRead: 4},
+		`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":20}}`:                                               {Input: 10, Output: 2, CacheRead: 20},
+		`{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"completion_tokens_details":{"reasoning_tokens":4}}`:                       {Input: 10, Output: 5, Reasoning: 4},
+		`{"prompt_tokens":10,"completion_tokens":5,"total_tokens":19,"completion_tokens_details":{"reasoning_tokens":4}}`:                       {Input: 10, Output: 9, Reasoning: 4},
+		`{"prompt_tokens":10.0,"completion_tokens":null,"prompt_tokens_details":null,"completion_tokens_details":null,"total_tokens":"dozens"}`: {Input: 10},
+	} {
+		got, err := usageOf([]byte(text))
+		if err != nil || got != want {
+			t.Errorf("%s: got %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package orchestrate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/message"
+)
+
+// How a history that no longer fits is shortened: old tool results are cleared
+// when that saves enough to be worth the broken cache, else the older part is
+// summarised. Numbers are hundredths of the model's window.
+const (
+	clearTurns   = 3  // results of the newest turns are never cleared
+	clearLeast   = 20 // what clearing must save
+	clearLeaves  = 70 // what may be left after it
+	keepTail     = 30 // how much of the newest part a summary leaves as it is
+	unknown      = 128_000
+	mostVerbatim = 20_000 // characters of the user's own words in a summary
+	summaryRoom  = 2_000  // tokens
+)
+
+// visible is what a model is sent of a history.
+func visible(history []message.Message, v agent.View) []message.Message {
+	if v == (agent.View{}) {
+		return history
+	}
+	out := make([]message.Message, 0, len(history)-v.Keep+1)
+	if v.Summary > 0 && v.Summary < len(history) {
+		out = append(out, history[v.Summary])
+	}
+	for i := v.Keep; i < len(history); i++ {
+		switch {
+		case i == v.Summary && v.Summary > 0:
+		case i < v.Clear && history[i].Role == message.Tool:
+			out = append(out, stub(history[i]))
+		default:
+			out = append(out, history[i])
+		}
+	}
+	return out
+}
+
+// stub stands for a tool result that was cleared.
+func stub(m message.Message) message.Message {
+	parts := make([]message.Part, len(m.Parts))
+	for i, p := range m.Parts {
+		if r, ok := p.(message.ToolResult); ok && m.Size() > len(clearedText) {
+			r.Parts = []message.Part{message.TextPart{Text: clearedText}}
+			p = r
+		}
+		parts[i] = p
+	}
+	m.Parts = parts
+	return m
+}
+
+const clearedText = "[This result was cleared to save room. Use the tool again if you need it.]"
+
+// Compact implements engine.Performer.
+func (p *Performer) Compact(ctx context.Context, job engine.Job, c agent.Compact) agent.Event {
+	window := job.Spec.Window
+	if window == 0 {
+		window = unknown
+	}
+	if v, left, ok := clearing(job.History, job.View, window); ok {
+		return agent.Compacted{Turn: c.Turn, OK: true, View: v, Tokens: left}
+	}
+	keep := cutAt(job.History, job.View, window*keepTail/100)
+	if keep <= job.View.Keep+1 {
+		return agent.Compacted{Turn: c.Turn, Message: "its newest part alone is too large; use a model with a larger context window"}
+	}
+	ev := p.summarise(ctx, job, keep)
+	ev.Turn, ev.OK, ev.Summary = c.Turn, true, true
+	ev.View = agent.View{Keep: keep, Clear: job.View.Clear}
+	ev.Tokens = tokensOf(visible(job.History, ev.View)) + engine.Tokens(ev.Body)
+	return ev
+}
+
+// clearing tells whether clearing old tool results is enough.
+func clearing(history []message.Message, v agent.View, window int64) (agent.View, int64, bool) {
+	turns, at := 0, len(history)
+	for at > 0 && turns < clearTurns {
+		at--
+		if history[at].Role == message.Assistant {
+			turns++
+		}
+	}
+	next := v
+	next.Clear = max(v.Clear, at)
+	before, after := tokensOf(visible(history, v)), tokensOf(visible(history, next))
+	ok := before-after >= window*clearLeast/100 && after <= window*clearLeaves/100
+	return next, after, ok
+}
+
+// cutAt finds the position from which the newest part has at most most tokens
+// and begins with a message that needs nothing before it.
+func cutAt(history []message.Message, v agent.View, most int64) int {
+	n := int64(0)
+	cut := len(history)
+	for i := len(history) - 1; i >= 0; i-- {
+		m := history[i]
+		if i < v.Clear && m.Role == message.Tool {
+			m = stub(m)
+		}
+		if n += engine.Tokens(m); n > most {
+			break
+		}
+		if history[i].Role != message.Tool {
+			cut = i
+		}
+	}
+	if cut < len(history) {
+		return cut
+	}
+	for cut--; cut > 0 && history[cut].Role == message.Tool; cut-- {
+	}
+	return cut // the newest turn alone has more
+}
+
+func tokensOf(messages []message.Message) int64 {
+	n := int64(0)
+	for _, m := range messages {
+		n += engine.Tokens(m)
+	}
+	return n
+}
+
+// summarise words the part of the history before keep: the user's own words
+// as they are, the rest by the fast model, or, if that fails, as a list of
+// what was done.
+func (p *Performer) summarise(ctx context.Context, job engine.Job, keep int) agent.Compacted {
+	older := visible(job.History, job.View)
+	older = older[:max(len(older)-(len(job.History)-keep), 0)]
+	var said, done strings.Builder
+	for _, m := range older {
+		switch {
+		case m.Kind == message.KindUser || m.Kind == message.KindTask:
+			fmt.Fprintf(&said, "- %s\n", m.Text())
+		default:
+			fmt.Fprintf(&done, "%s\n", outline(m))
+		}
+	}
+	var ev agent.Compacted
+	summary, err := p.askSummary(ctx, job, done.String(), &ev)
+	if err != nil {
+		p.log.Warn("the summary could not be made by a model", "agent", job.Spec.ID, "err", err)
+		summary = cut(done.String(), mostVerbatim, "")
+	}
+	text := "This conversation was shortened; the earlier part is summarised here.\n\n"
+	if said.Len() > 0 {
+		text += "What the user said, verbatim:\n" + cut(said.String(), mostVerbatim, "") + "\n"
+	}
+	ev.Body = message.Of(message.User, message.KindSummary, text+"What happened:\n"+summary)
+	return ev
+}
+
+// outline is a message in a few lines.
+func outline(m message.Message) string {
+	const most = 600
+	var b strings.Builder
+	fmt.Fprintf(&b, "[%s] %s", m.Kind, cut(m.Text(), most, ""))
+	for _, part := range m.Parts {
+		switch part := part.(type) {
+		case message.ToolCall:
+			fmt.Fprintf(&b, " → %s %s", part.Name, cut(string(part.Input), most/2, ""))
+		case message.ToolResult:
+			fmt.Fprintf(&b, "%s: %s", part.Name, cut(message.Text(part.Parts), most, ""))
+		case message.TextPart, message.ThinkingPart, message.ImagePart:
+		}
+	}
+	return b.String()
+}
+
+const summaryPrompt = "You shorten the record of an agent's work so that it can go on with it. Keep what later steps need: " +
+	"decisions and their reasons, facts found with paths and line numbers, what was changed, what failed, what is open. " +
+	"Leave out how it was found. Write short lines, no introduction."
+
+func (p *Performer) askSummary(ctx context.Context, job engine.Job, record string, ev *agent.Compacted) (string, error) {
+	model, err := p.fast(job.Spec)
+	if err != nil {
+		return "", err
+	}
+	info := agent.CallInfo{Model: model.Name, StartedAt: job.Now().UnixMilli()}
+	reply, err := model.Provider.Call(ctx, &llm.Request{
+		Caller: llm.Caller{Chat: job.Spec.Chat, Agent: job.Spec.ID, Name: job.Spec.Name, Role: "summary", Depth: job.Spec.Depth, Dir: job.Spec.Dir},
+		Model:  model.Name, System: summaryPrompt, MaxOutput: summaryRoom,
+		Messages: []message.Message{message.Of(message.User, message.KindUser, cut(record, 4*mostVerbatim, ""))},
+	}, nil)
+	if err != nil {
+		return "", err
+	}
+	info.EndedAt, info.Usage, info.RequestID = job.Now().UnixMilli(), reply.Usage, reply.RequestID
+	cost, known := model.cost(reply.Usage)
+	ev.Spent, ev.Priced, ev.Info = agent.Amount{Tokens: reply.Usage.Total(), Cost: cost}, known, info
+	text := message.Text(reply.Parts)
+	if strings.TrimSpace(text) == "" {
+		return "", fmt.Errorf("the summary was empty")
+	}
+	return text, nil
+}

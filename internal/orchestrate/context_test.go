@@ -1,0 +1,123 @@
+package orchestrate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/message"
+)
+
+// talk is a history of n turns, each a reply of words bytes with one call and
+// its result of size bytes, after one user message.
+func talk(n, words, size int) []message.Message {
+	h := []message.Message{message.Of(message.User, message.KindUser, "please find the bug")}
+	for i := range n {
+		id := fmt.Sprintf("c%d", i)
+		h = append(h,
+			message.Message{Role: message.Assistant, Kind: message.KindReply, Parts: []message.Part{
+				message.TextPart{Text: fmt.Sprintf("step %d", i) + strings.Repeat(".", words)}, message.ToolCall{ID: id, Name: "Read", Input: json.RawMessage(`{}`)},
+			}},
+			message.Message{Role: message.Tool, Kind: message.KindResult, Parts: []message.Part{
+				message.ToolResult{CallID: id, Name: "Read", Parts: []message.Part{message.TextPart{Text: strings.Repeat("x", size)}}},
+			}},
+		)
+	}
+	return h
+}
+
+// wellFormed fails if a result stands without its call, or a call without its
+// result.
+func wellFormed(t *testing.T, messages []message.Message) {
+	t.Helper()
+	open := map[string]bool{}
+	for i, m := range messages {
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case message.ToolCall:
+				open[p.ID] = true
+			case message.ToolResult:
+				if !open[p.CallID] {
+					t.Errorf("message %d answers %s, which was not called", i, p.CallID)
+				}
+				delete(open, p.CallID)
+			case message.TextPart, message.ThinkingPart, message.ImagePart:
+			}
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("calls without result: %v", open)
+	}
+}
+
+func TestClearingOldResults(t *testing.T) {
+	p := newPerformer(t, &models{})
+	h := talk(10, 0, 40_000) // about 100,000 tokens
+	job := engine.Job{Spec: agent.Spec{Window: 110_000}, History: h, Now: time.Now}
+	ev := p.Compact(t.Context(), job, agent.Compact{Turn: 11}).(agent.Compacted)
+	if !ev.OK || ev.Summary || ev.View.Clear == 0 || ev.Tokens > 77_000 {
+		t.Fatalf("%+v", ev)
+	}
+	got := visible(h, ev.View)
+	wellFormed(t, got)
+	if len(got) != len(h) || tokensOf(got) != ev.Tokens {
+		t.Errorf("%d messages of %d tokens", len(got), tokensOf(got))
+	}
+	if last := got[len(got)-1].Size(); last != 40_000 {
+		t.Errorf("the newest result was cleared too: %d bytes", last)
+	}
+	if message.Text(got[2].Parts[0].(message.ToolResult).Parts) != clearedText || h[2].Size() != 40_000 {
+		t.Error("the old result is not a stub, or the history itself was changed")
+	}
+}
+
+func TestSummarising(t *testing.T) {
+	m := &models{reply: &llm.Reply{Parts: []message.Part{message.TextPart{Text: "looked at 30 files"}}, Usage: message.Usage{Input: 7, Output: 3}}}
+	p := newPerformer(t, m)
+	h := talk(30, 4_000, 100)
+	h[0] = message.Of(message.User, message.KindUser, "please find the bug in “späti.go”")
+	job := engine.Job{Spec: agent.Spec{Window: 40_000, Models: []string{"test/one"}}, History: h, Now: time.Now}
+	ev := p.Compact(t.Context(), job, agent.Compact{Turn: 31}).(agent.Compacted)
+	if !ev.OK || !ev.Summary || ev.View.Keep == 0 || ev.Spent.Tokens != 10 {
+		t.Fatalf("%+v", ev)
+	}
+	text := ev.Body.Text()
+	if !strings.Contains(text, "- please find the bug in “späti.go”") || !strings.Contains(text, "looked at 30 files") {
+		t.Errorf("summary %q", text)
+	}
+	h = append(h, ev.Body) // the machine places it behind the history
+	v := ev.View
+	v.Summary = len(h) - 1
+	got := visible(h, v)
+	wellFormed(t, got)
+	if got[0].Kind != message.KindSummary || got[1].Role == message.Tool || tokensOf(got) > 14_000 {
+		t.Errorf("%d messages, %d tokens, first %s, then %s", len(got), tokensOf(got), got[0].Kind, got[1].Role)
+	}
+	if strings.Count(fmt.Sprint(got), "shortened") != 1 {
+		t.Error("the summary is sent twice")
+	}
+}
+
+func TestSummaryWithoutModel(t *testing.T) {
+	p := newPerformer(t, &models{err: errors.New("down")})
+	job := engine.Job{Spec: agent.Spec{Window: 40_000, Models: []string{"test/one"}}, History: talk(30, 4_000, 100), Now: time.Now}
+	ev := p.Compact(t.Context(), job, agent.Compact{Turn: 31}).(agent.Compacted)
+	if !ev.OK || !strings.Contains(ev.Body.Text(), " → Read {}") {
+		t.Errorf("%+v", ev)
+	}
+}
+
+func TestNothingLeftToShorten(t *testing.T) {
+	p := newPerformer(t, &models{})
+	job := engine.Job{Spec: agent.Spec{Window: 1_000}, History: talk(1, 0, 40_000), Now: time.Now}
+	ev := p.Compact(t.Context(), job, agent.Compact{Turn: 2}).(agent.Compacted)
+	if ev.OK || ev.Message == "" {
+		t.Errorf("%+v", ev)
+	}
+}
