@@ -64,7 +64,7 @@ func (m *machine) submitted(t Thinking, pos int, p Proposal) {
 		if t.Last {
 			o = Outcome{Reason: ReasonMaxTurns, Result: ref}
 		}
-		m.finish(o, "")
+		m.finish(o, p.Why)
 	case p.Refused:
 		m.Corrected = true
 		m.answer(0, true, p.Why)
@@ -89,7 +89,7 @@ func (m *machine) submitted(t Thinking, pos int, p Proposal) {
 func (m *machine) submit(o Outcome) {
 	if m.Spec.Acceptance {
 		m.Phase = Accepting{Outcome: o}
-		m.emit(Conclude{Outcome: o}, RunAcceptance{})
+		m.emit(RunAcceptance{})
 		return
 	}
 	m.finish(o, "")

@@ -70,6 +70,7 @@ type ModelFailed struct {
 	Try        int     `json:"try"`
 	Kind       Failure `json:"kind"`
 	RetryAfter int64   `json:"retry_after,omitempty"` // milliseconds the vendor asked for
+	GaveUp     bool    `json:"gave_up,omitempty"`     // it waited too long for its place, and there is another model
 	Spent      Amount  `json:"spent,omitzero"`
 	Priced     bool    `json:"priced,omitempty"`
 

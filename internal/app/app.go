@@ -11,6 +11,7 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/feed"
+	"github.com/cadre-dev/cadre/internal/llm/schedule"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
 	"github.com/cadre-dev/cadre/internal/role"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
@@ -75,8 +76,12 @@ func NewPerformer(log *slog.Logger, more ...tool.Tool) (*orchestrate.Performer, 
 	if err != nil {
 		return nil, err
 	}
-	return orchestrate.New(roles, tools, NewModels(), log), nil
+	return orchestrate.New(roles, tools, NewModels(), schedule.New(schedule.Config{Start: startingPlaces}), log), nil
 }
+
+// startingPlaces is how many calls of one model may be under way before
+// anything is known of its limits: a refusal halves it, success lets it grow.
+const startingPlaces = 256
 
 // Close stops the engine and gives the data folder free. What was unfinished
 // is gone on with by the next process that recovers it.

@@ -173,6 +173,10 @@ func (r *reader) baseURL(v value, p *Provider) {
 		r.fail(v.line, "%s must be an address such as https://example.com/v1", v.path)
 		return
 	}
+	if u.User != nil {
+		r.fail(v.line, "%s has a user or password: write them as Authorization under headers instead", v.path)
+		return
+	}
 	if u.RawQuery != "" {
 		r.fail(v.line, "%s has a query: write its parts under query instead", v.path)
 		return

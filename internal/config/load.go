@@ -120,12 +120,12 @@ func homeOf(env func(string) string) string {
 
 // trusts tells whether the user trusts the project in dir.
 func (c *Config) trusts(dir, home string) bool {
-	dir = real(dir)
+	dir = realPath(dir)
 	for _, t := range c.Trust {
 		if rest, ok := strings.CutPrefix(t, "~"); ok && home != "" && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
 			t = home + rest
 		}
-		rel, err := filepath.Rel(real(t), dir)
+		rel, err := filepath.Rel(realPath(t), dir)
 		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 			return true
 		}
@@ -133,8 +133,8 @@ func (c *Config) trusts(dir, home string) bool {
 	return false
 }
 
-// real is path without symbolic links, as far as it exists.
-func real(path string) string {
+// realPath is path without symbolic links, as far as it exists.
+func realPath(path string) string {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		return resolved
 	}

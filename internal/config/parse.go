@@ -58,7 +58,11 @@ func (r *reader) parse(src []byte) {
 				line = t.Position.Line
 			}
 		}
-		r.fail(line, "%s; correct this line or the one before it: quotes, brackets and indentation by spaces must match", text)
+		hint := "quotes, brackets and indentation by spaces must match"
+		if lines := bytes.Split(src, []byte("\n")); line > 0 && line <= len(lines) && bytes.Contains(lines[line-1], []byte("${")) {
+			hint = "within { } put quotes around ${…}"
+		}
+		r.fail(line, "%s; correct this line or the one before it: %s", text, hint)
 		return
 	}
 	var body ast.Node
@@ -77,6 +81,10 @@ func (r *reader) parse(src []byte) {
 	}
 	r.anchors = map[string]ast.Node{}
 	ast.Walk(collector(r.anchors), body)
+	ast.Walk(checker{r}, body)
+	if len(r.problems) > 0 {
+		return
+	}
 	r.top(value{node: body, line: lineOf(body)})
 }
 
@@ -87,6 +95,21 @@ type collector map[string]ast.Node
 func (c collector) Visit(n ast.Node) ast.Visitor {
 	if a, ok := n.(*ast.AnchorNode); ok {
 		c[a.Name.GetToken().Value] = a.Value
+	}
+	return c
+}
+
+// checker complains of aliases that stand for nothing.
+type checker struct{ r *reader }
+
+// Visit implements ast.Visitor.
+func (c checker) Visit(n ast.Node) ast.Visitor {
+	if a, ok := n.(*ast.AliasNode); ok {
+		name := a.Value.GetToken().Value
+		if c.r.plain(a) == nil {
+			c.r.fail(lineOf(a), "nothing is named &%s: quote the value if it only begins with *", name)
+		}
+		return nil
 	}
 	return c
 }

@@ -137,6 +137,10 @@ func (r *reader) texts(v value) []string {
 	}
 	var out []string
 	for _, n := range seq.Values {
+		if null, ok := n.(*ast.NullNode); ok && null.GetToken().Value == "~" {
+			out = append(out, "~") // YAML takes it for nothing, people for their home folder
+			continue
+		}
 		if s, ok := r.text(value{node: n, path: v.path, key: v.key, line: lineOf(n)}); ok {
 			out = append(out, s)
 		}

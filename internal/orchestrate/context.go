@@ -186,7 +186,7 @@ func (p *Performer) askSummary(ctx context.Context, job engine.Job, record strin
 		return "", err
 	}
 	info := agent.CallInfo{Model: model.Name, StartedAt: job.Now().UnixMilli()}
-	reply, err := model.Provider.Call(ctx, &llm.Request{
+	reply, err := p.placed(job, agent.CallModel{Turn: job.Turn}, model, func() {}).Call(ctx, &llm.Request{
 		Caller: llm.Caller{Chat: job.Spec.Chat, Agent: job.Spec.ID, Name: job.Spec.Name, Role: "summary", Depth: job.Spec.Depth, Dir: job.Spec.Dir},
 		Model:  model.Name, System: summaryPrompt, MaxOutput: summaryRoom,
 		Messages: []message.Message{message.Of(message.User, message.KindUser, cut(record, 4*mostVerbatim, ""))},

@@ -14,6 +14,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/schedule"
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/role"
 	"github.com/cadre-dev/cadre/internal/store"
@@ -67,7 +68,7 @@ func newPerformer(t *testing.T, m *models) *Performer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(roles, tools, m, slog.New(slog.DiscardHandler))
+	return New(roles, tools, m, schedule.New(schedule.Config{}), slog.New(slog.DiscardHandler))
 }
 
 // shelf holds one artifact.

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/schedule"
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/role"
 	"github.com/cadre-dev/cadre/internal/tool"
@@ -27,6 +30,7 @@ type Models interface {
 type Model struct {
 	Provider  llm.Provider
 	Name      string // as the provider knows it
+	Lane      string // calls of the same lane share its limits; empty: there are none
 	Price     agent.Price
 	Window    int64 // tokens it can read, 0 if unknown
 	MaxOutput int64 // tokens it can write, 0 if unknown
@@ -51,6 +55,7 @@ type Performer struct {
 	roles  *role.Registry
 	tools  *tool.Registry
 	models Models
+	places *schedule.Scheduler
 	log    *slog.Logger
 
 	mu      sync.Mutex
@@ -61,8 +66,8 @@ type Performer struct {
 var _ engine.Performer = (*Performer)(nil)
 
 // New makes a Performer.
-func New(roles *role.Registry, tools *tool.Registry, models Models, log *slog.Logger) *Performer {
-	return &Performer{roles: roles, tools: tools, models: models, log: log, prompts: map[string]string{}, specs: map[string][]llm.Tool{}}
+func New(roles *role.Registry, tools *tool.Registry, models Models, places *schedule.Scheduler, log *slog.Logger) *Performer {
+	return &Performer{roles: roles, tools: tools, models: models, places: places, log: log, prompts: map[string]string{}, specs: map[string][]llm.Tool{}}
 }
 
 // Root is what a chat is opened with.
@@ -144,8 +149,9 @@ func (p *Performer) toolTokens(names []string) int64 {
 // CallModel implements engine.Performer.
 func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.CallModel, onDelta func(kind string, part int, name, text string)) agent.Event {
 	info := agent.CallInfo{Model: call.Model, StartedAt: job.Now().UnixMilli()}
+	begun := func() { info.StartedAt = job.Now().UnixMilli() }
 	failed := func(err error) agent.Event {
-		ev := agent.ModelFailed{Turn: call.Turn, Try: call.Try, Kind: agent.Failure(llm.KindOf(err)), Message: err.Error(), Priced: true}
+		ev := agent.ModelFailed{Turn: call.Turn, Try: call.Try, Kind: agent.Failure(llm.KindOf(err)), Message: err.Error(), Priced: true, GaveUp: errors.Is(err, schedule.ErrGaveUp)}
 		var e *llm.Error
 		if errors.As(err, &e) {
 			ev.RetryAfter = e.RetryAfter.Milliseconds()
@@ -159,7 +165,7 @@ func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.Ca
 	if err != nil {
 		return failed(&llm.Error{Kind: llm.ErrNotFound, Message: err.Error()})
 	}
-	reply, err := model.Provider.Call(ctx, p.request(job, call, model.Name), func(d llm.Delta) {
+	reply, err := p.placed(job, call, model, begun).Call(ctx, p.request(job, call, model.Name), func(d llm.Delta) {
 		if info.FirstAt == 0 {
 			info.FirstAt = job.Now().UnixMilli()
 		}
@@ -169,6 +175,37 @@ func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.Ca
 		return failed(err)
 	}
 	return p.replied(job, call, reply, model, info)
+}
+
+// placed is the model's provider behind the scheduler. A call that has to wait
+// says so in the agent's state; begun is called when it really begins.
+func (p *Performer) placed(job engine.Job, call agent.CallModel, model Model, begun func()) llm.Provider {
+	next := beginning{model.Provider, begun}
+	if model.Lane == "" {
+		return next
+	}
+	i := slices.Index(job.Spec.Models, call.Model)
+	return schedule.Provider{
+		Next: next, Scheduler: p.places, Lane: model.Lane, Fallback: i >= 0 && i < len(job.Spec.Models)-1,
+		OnWait: func(why string, until time.Time) {
+			ev := agent.ModelQueued{Turn: call.Turn, Try: call.Try, Why: why}
+			if !until.IsZero() {
+				ev.Until = until.UnixMilli()
+			}
+			job.Tell(ev)
+		},
+	}
+}
+
+// beginning tells when a call begins, which is after its wait for a place.
+type beginning struct {
+	next  llm.Provider
+	begun func()
+}
+
+func (b beginning) Call(ctx context.Context, req *llm.Request, onDelta func(llm.Delta)) (*llm.Reply, error) {
+	b.begun()
+	return b.next.Call(ctx, req, onDelta)
 }
 
 func (p *Performer) request(job engine.Job, call agent.CallModel, model string) *llm.Request {

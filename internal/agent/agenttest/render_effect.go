@@ -54,7 +54,7 @@ func (c clock) document(f agent.Effect) string {
 	case agent.SetCall:
 		return fmt.Sprintf("call %d.%d %s%s", f.Turn, f.Call, f.Phase, when(f.IsError, " error"))
 	case agent.OpenCall:
-		return fmt.Sprintf("open %d.%d %s=%s %s", f.Turn, f.Call, f.ID, f.Name, f.Class)
+		return fmt.Sprintf("open %d.%d %s=%s", f.Turn, f.Call, f.ID, f.Name) + when(f.Class != "", " "+string(f.Class))
 	case agent.RecordModel:
 		return fmt.Sprintf("record %d.%d %s%s%s", f.Turn, f.Try, f.Outcome, when(f.Kind != "", " "+string(f.Kind)),
 			when(f.Spent != agent.Amount{}, " spent "+amount(f.Spent)))
@@ -93,7 +93,11 @@ func addResults(f agent.AddResults) string {
 		out += fmt.Sprintf(" of call %d", f.Call)
 	}
 	for i, g := range f.Groups {
-		out += when(i > 0, " and") + " " + tasks(g.First, g.Size) + " (rest " + string(g.Rest) + ")"
+		out += when(i > 0, " and") + " " + tasks(g.First, g.Size) + " (rest " + string(g.Rest)
+		for t := range g.Size {
+			out += when(g.Late.Has(t), fmt.Sprintf(", %d late", g.First+t))
+		}
+		out += ")"
 	}
 	return out
 }

@@ -221,7 +221,9 @@ func (b *builder) readWhole(resp *wire.Response) error {
 	for walk.Next() {
 		switch string(walk.Key) {
 		case "error":
-			return resp.Fail(body)
+			if !wire.IsNull(walk.Value) {
+				return resp.Fail(body)
+			}
 		case "content":
 			isMessage = true
 		}

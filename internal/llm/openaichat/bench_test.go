@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 	"github.com/cadre-dev/cadre/internal/message"
 )
 
@@ -43,9 +44,9 @@ func BenchmarkChunk(b *testing.B) {
 func BenchmarkStream(b *testing.B) {
 	const n = 1000
 	body := chunks(`"stop"`, strings.Split(strings.Repeat(`{"content":" wonderful"}|`, n-1), "|")[:n-1]...)
-	v := serve(b, say(eventStream, body))
+	v := serve(b, wiretest.Say(eventStream, body))
 	p := v.provider()
-	req := ask("x")
+	req := wiretest.Ask("x")
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := p.Call(b.Context(), req, nil); err != nil {

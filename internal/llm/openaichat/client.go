@@ -29,9 +29,9 @@ const tail = 10 * time.Second
 
 // Options says whom to call, and how.
 type Options struct {
-	// Provider names the vendor. Reasoning that goes back to its maker only is
+	// Name is that of the vendor. Reasoning that goes back to its maker only is
 	// marked with it; two clients with the same name must be the same vendor.
-	Provider string
+	Name string
 	// BaseURL is what /chat/completions is appended to, by default OpenAI's.
 	BaseURL string
 	// Key is the API key; with none, no header is sent for it.
@@ -44,8 +44,8 @@ type Options struct {
 	// Azure's api-version.
 	Header http.Header
 	Query  url.Values
-	// NoStream asks for whole replies. They reach onDelta in one piece.
-	NoStream bool
+	// Whole asks for replies in one piece instead of a stream.
+	Whole bool
 	// Extra is a JSON object whose members are added to each request, such as
 	// {"reasoning_effort":"high"}.
 	Extra json.RawMessage
@@ -65,8 +65,8 @@ var _ llm.Provider = (*client)(nil)
 
 // New makes a provider.
 func New(opts Options) llm.Provider {
-	if opts.Provider == "" {
-		opts.Provider = "openai"
+	if opts.Name == "" {
+		opts.Name = "openai"
 	}
 	if opts.BaseURL == "" {
 		opts.BaseURL = DefaultBaseURL
@@ -74,7 +74,7 @@ func New(opts Options) llm.Provider {
 	if opts.HTTP == nil {
 		opts.HTTP = wire.NewClient()
 	}
-	if opts.Idle == 0 && opts.NoStream {
+	if opts.Idle == 0 && opts.Whole {
 		opts.Idle = wire.DefaultWhole
 	}
 	c := &client{opts: opts, url: strings.TrimRight(opts.BaseURL, "/") + "/chat/completions", header: opts.Header.Clone()}
@@ -92,11 +92,11 @@ func New(opts Options) llm.Provider {
 		c.header.Set("Authorization", "Bearer "+opts.Key)
 	}
 	accept := "text/event-stream"
-	if opts.NoStream {
+	if opts.Whole {
 		accept = "application/json"
 	}
 	c.header.Set("Accept", accept)
-	enc := encoder{provider: opts.Provider, quirks: opts.Quirks}
+	enc := encoder{provider: opts.Name, quirks: opts.Quirks}
 	c.format = wire.Format{Name: enc.name(), Head: enc.head, Group: enc.group}
 	return c
 }
@@ -115,12 +115,12 @@ func (c *client) Call(ctx context.Context, req *llm.Request, onDelta func(llm.De
 	if onDelta == nil {
 		onDelta = func(llm.Delta) {}
 	}
-	b := &builder{provider: c.opts.Provider, model: req.Model, onDelta: onDelta, requestID: resp.RequestID}
+	b := &builder{provider: c.opts.Name, model: req.Model, onDelta: onDelta, requestID: resp.RequestID}
 	if c.opts.Quirks.ThinkTags {
 		b.tags = tagsLook
 	}
 	// Some servers answer in one piece whatever they were asked for.
-	if c.opts.NoStream || strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
+	if c.opts.Whole || strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		return whole(resp, b)
 	}
 	return stream(ctx, resp, b)

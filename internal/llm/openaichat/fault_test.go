@@ -13,21 +13,8 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 )
-
-// fault returns the error of a call as the contract has it.
-func fault(t *testing.T, p llm.Provider) *llm.Error {
-	t.Helper()
-	_, err := call(t, p, ask("x"))
-	var e *llm.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("got %v, want an *llm.Error", err)
-	}
-	if strings.Contains(err.Error(), "0123456789") {
-		t.Errorf("the key is in the error: %v", err)
-	}
-	return e
-}
 
 // TestRefusals: the published error bodies of each kind.
 func TestRefusals(t *testing.T) {
@@ -69,7 +56,7 @@ func TestRefusals(t *testing.T) {
 			w.WriteHeader(tt.status)
 			_, _ = io.WriteString(w, tt.body)
 		})
-		e := fault(t, v.provider())
+		e := wiretest.Fault(t, v.provider())
 		if e.Kind != tt.kind || e.Status != tt.status || e.RequestID != "req-9" || e.RetryAfter != 3*time.Second || e.Message == "" {
 			t.Errorf("%s %d %s: got %+v, want %s", tt.vendor, tt.status, tt.body, *e, tt.kind)
 		}
@@ -99,13 +86,13 @@ func TestErrorsInStream(t *testing.T) {
 		"bad usage":  {`{"choices":[],"usage":[1]}`, llm.ErrNetwork},
 	}
 	for name, tt := range tests {
-		v := serve(t, say(eventStream, begun+"data: "+tt.event+"\n\ndata: [DONE]\n\n"))
-		if e := fault(t, v.provider()); e.Kind != tt.kind || e.RequestID != "req-1" {
+		v := serve(t, wiretest.Say(eventStream, begun+"data: "+tt.event+"\n\ndata: [DONE]\n\n"))
+		if e := wiretest.Fault(t, v.provider()); e.Kind != tt.kind || e.RequestID != "req-1" {
 			t.Errorf("%s: got %+v, want %s", name, *e, tt.kind)
 		}
 		if tt.kind != llm.ErrNetwork || name == "not JSON" {
-			v := serve(t, say("application/json", tt.event))
-			if e := fault(t, v.provider()); e.Kind != tt.kind {
+			v := serve(t, wiretest.Say("application/json", tt.event))
+			if e := wiretest.Fault(t, v.provider()); e.Kind != tt.kind {
 				t.Errorf("%s, whole: got %+v, want %s", name, *e, tt.kind)
 			}
 		}
@@ -117,11 +104,11 @@ func TestErrorsInStream(t *testing.T) {
 func TestEarlyEnd(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"openai_text.sse", "openai_parallel.sse", "openrouter_details.sse"} {
-		body := fixture(t, name)
+		body := wiretest.Fixture(t, name)
 		finish := strings.Index(body, `"finish_reason":"`)
 		finish += strings.Index(body[finish:], "\n")
 		for end := 0; end < len(body); end += 7 {
-			_, err := call(t, serve(t, say(eventStream, body[:end])).provider(), ask("x"))
+			_, err := wiretest.Call(t, serve(t, wiretest.Say(eventStream, body[:end])).provider(), wiretest.Ask("x"))
 			if end < finish && llm.KindOf(err) != llm.ErrNetwork {
 				t.Fatalf("%s cut at %d of %d: got %v", name, end, len(body), err)
 			}
@@ -135,19 +122,15 @@ func TestEarlyEnd(t *testing.T) {
 // TestBrokenConnection: a connection that is reset in mid-stream.
 func TestBrokenConnection(t *testing.T) {
 	t.Parallel()
-	for _, noStream := range []bool{false, true} {
-		v := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			say(eventStream, fixture(t, "openai_text.sse")[:1200])(w, r)
-			_ = http.NewResponseController(w).Flush()
-			panic(http.ErrAbortHandler)
-		})
-		if e := fault(t, v.provider(func(o *Options) { o.NoStream = noStream })); e.Kind != llm.ErrNetwork {
+	for _, whole := range []bool{false, true} {
+		v := serve(t, wiretest.Break(wiretest.Fixture(t, "openai_text.sse")[:1200]))
+		if e := wiretest.Fault(t, v.provider(func(o *Options) { o.Whole = whole })); e.Kind != llm.ErrNetwork {
 			t.Errorf("got %+v", *e)
 		}
 	}
-	v := serve(t, say(eventStream, ""))
+	v := serve(t, wiretest.Say(eventStream, ""))
 	v.Close()
-	if e := fault(t, v.provider()); e.Kind != llm.ErrNetwork {
+	if e := wiretest.Fault(t, v.provider()); e.Kind != llm.ErrNetwork {
 		t.Errorf("nobody there: got %+v", *e)
 	}
 }
@@ -156,14 +139,8 @@ func TestBrokenConnection(t *testing.T) {
 func TestStall(t *testing.T) {
 	t.Parallel()
 	for _, begin := range []string{"", chunks(`null`, `{"content":"a"}`)[:100]} {
-		v := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			if begin != "" {
-				say(eventStream, begin)(w, r)
-				_ = http.NewResponseController(w).Flush()
-			}
-			<-r.Context().Done()
-		})
-		if e := fault(t, v.provider(func(o *Options) { o.Idle = 20 * time.Millisecond })); e.Kind != llm.ErrTimeout {
+		v := serve(t, wiretest.Hang(begin))
+		if e := wiretest.Fault(t, v.provider(func(o *Options) { o.Idle = 20 * time.Millisecond })); e.Kind != llm.ErrTimeout {
 			t.Errorf("after %q: got %+v", begin, *e)
 		}
 	}
@@ -173,15 +150,11 @@ func TestStall(t *testing.T) {
 // reply nothing but its usage.
 func TestStallBehindTheEnd(t *testing.T) {
 	t.Parallel()
-	body := fixture(t, "openai_length.sse")
+	body := wiretest.Fixture(t, "openai_length.sse")
 	body = body[:strings.Index(body, `"finish_reason":"length"`)]
 	body = body[:strings.LastIndex(body, "data: ")] + strings.SplitAfter(chunks(`"length"`), "\n\n")[0]
-	v := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		say(eventStream, body)(w, r)
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
-	})
-	r, err := call(t, v.provider(func(o *Options) { o.Idle = 20 * time.Millisecond }), ask("x"))
+	v := serve(t, wiretest.Hang(body))
+	r, err := wiretest.Call(t, v.provider(func(o *Options) { o.Idle = 20 * time.Millisecond }), wiretest.Ask("x"))
 	if err != nil || r.Stop != llm.StopLength {
 		t.Errorf("got %+v, %v", r, err)
 	}
@@ -190,18 +163,14 @@ func TestStallBehindTheEnd(t *testing.T) {
 // TestCancel: a caller who goes away gets the context's own error.
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	v := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		say(eventStream, strings.SplitAfter(chunks(`null`, `{"content":"a"}`), "\n\n")[0])(w, r)
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
-	})
+	v := serve(t, wiretest.Hang(strings.SplitAfter(chunks(`null`, `{"content":"a"}`), "\n\n")[0]))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := v.provider().Call(ctx, ask("x"), func(llm.Delta) { cancel() })
+	_, err := v.provider().Call(ctx, wiretest.Ask("x"), func(llm.Delta) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := v.provider().Call(ctx, ask("x"), nil); !errors.Is(err, context.Canceled) {
+	if _, err := v.provider().Call(ctx, wiretest.Ask("x"), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("called with a context that had ended: got %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/llm/modelserver"
 	"github.com/cadre-dev/cadre/internal/llm/scripted"
+	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 	"github.com/cadre-dev/cadre/internal/message"
 )
 
@@ -45,13 +46,13 @@ func TestModelServer(t *testing.T) {
 	}
 	srv := httptest.NewServer(modelserver.New(m, modelserver.Options{Key: "sk-1"}))
 	t.Cleanup(srv.Close)
-	for _, noStream := range []bool{false, true} {
+	for _, whole := range []bool{false, true} {
 		p := New(Options{
-			Provider: testProvider, BaseURL: srv.URL + "/v1", Key: "sk-1", HTTP: srv.Client(), NoStream: noStream,
+			Name: testProvider, BaseURL: srv.URL + "/v1", Key: "sk-1", HTTP: srv.Client(), Whole: whole,
 			Quirks: QuirksOf("vllm"),
 		})
 		converse(t, p)
-		if _, err := call(t, New(Options{BaseURL: srv.URL + "/v1", Key: "sk-2", HTTP: srv.Client()}), ask("x")); llm.KindOf(err) != llm.ErrAuth {
+		if _, err := wiretest.Call(t, New(Options{BaseURL: srv.URL + "/v1", Key: "sk-2", HTTP: srv.Client()}), wiretest.Ask("x")); llm.KindOf(err) != llm.ErrAuth {
 			t.Errorf("a wrong key: got %v", err)
 		}
 	}
@@ -63,7 +64,7 @@ func converse(t *testing.T, p llm.Provider) {
 		Model: testModel, System: "Role: coder", Tools: tools(), MaxOutput: 100, Memo: &llm.Memo{},
 		Messages: []message.Message{message.Of(message.User, message.KindTask, "look")},
 	}
-	r, err := call(t, p, req)
+	r, err := wiretest.Call(t, p, req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,23 +77,23 @@ func converse(t *testing.T, p llm.Provider) {
 		t.Errorf("got  %+v\nwant %+v", *r, want)
 	}
 	req.Messages = append(req.Messages, reply(r.Parts...))
-	if _, err := call(t, p, req); llm.KindOf(err) != llm.ErrBadRequest {
+	if _, err := wiretest.Call(t, p, req); llm.KindOf(err) != llm.ErrBadRequest {
 		t.Errorf("calls without results: got %v", err)
 	}
 	req.Messages = append(req.Messages, results(result("call_a", "LS", "one"), result("call_b", "Read", "two"))...)
-	_, err = call(t, p, req)
+	_, err = wiretest.Call(t, p, req)
 	if e := (*llm.Error)(nil); !errors.As(err, &e) || e.Kind != llm.ErrRateLimit || e.RetryAfter != 2*time.Second {
 		t.Errorf("got %v, want a rate limit", err)
 	}
-	if r, err = call(t, p, req); err != nil || message.Text(r.Parts) != "I saw one and two." || r.Stop != llm.StopEnd {
+	if r, err = wiretest.Call(t, p, req); err != nil || message.Text(r.Parts) != "I saw one and two." || r.Stop != llm.StopEnd {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	req.Messages = append(req.Messages, reply(r.Parts...), message.Of(message.User, message.KindUser, "go on"))
-	if _, err := call(t, p, req); llm.KindOf(err) != llm.ErrNetwork {
+	if _, err := wiretest.Call(t, p, req); llm.KindOf(err) != llm.ErrNetwork {
 		t.Errorf("a cut stream: got %v", err)
 	}
 	req.System = ""
-	if r, err = call(t, p, req); err != nil || r.Stop != llm.StopRefusal {
+	if r, err = wiretest.Call(t, p, req); err != nil || r.Stop != llm.StopRefusal {
 		t.Errorf("got %+v, %v", r, err)
 	}
 }

@@ -5,106 +5,20 @@ package openaichat
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 	"github.com/cadre-dev/cadre/internal/message"
 )
-
-// golden is what the vendor's SDK makes of a fixture; see oracle/.
-type golden struct {
-	Model    string        `json:"model"`
-	Text     string        `json:"text"`
-	Thinking string        `json:"thinking"`
-	Calls    []goldenCall  `json:"calls"`
-	Stop     string        `json:"stop"`
-	Usage    message.Usage `json:"usage"`
-}
-
-type goldenCall struct {
-	ID    string          `json:"id"`
-	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input"`
-}
-
-func goldenOf(r *llm.Reply) golden {
-	g := golden{Model: r.Model, Calls: []goldenCall{}, Stop: string(r.Stop), Usage: r.Usage}
-	for _, p := range r.Parts {
-		switch p := p.(type) {
-		case message.TextPart:
-			g.Text += p.Text
-		case message.ThinkingPart:
-			g.Thinking += p.Text
-		case message.ToolCall:
-			g.Calls = append(g.Calls, goldenCall{p.ID, p.Name, p.Input})
-		case message.ImagePart, message.ToolResult:
-		}
-	}
-	return g
-}
 
 // TestOracle compares with what OpenAI's own SDK reads from the same bytes.
 func TestOracle(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.golden.json")
-	if err != nil || len(files) == 0 {
-		t.Fatal("there are no golden files", err)
-	}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".golden.json")
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var want golden
-			if err := json.Unmarshal(b, &want); err != nil {
-				t.Fatal(err)
-			}
-			r, err := call(t, serve(t, say(contentType(name), fixture(t, name))).provider(), ask("x"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := goldenOf(r)
-			for i := range want.Calls {
-				want.Calls[i].Input = compact(t, want.Calls[i].Input)
-			}
-			for i := range got.Calls {
-				got.Calls[i].Input = compact(t, got.Calls[i].Input)
-			}
-			if !reflect.DeepEqual(got, want) {
-				t.Errorf("got  %+v\nwant %+v", got, want)
-			}
-		})
-	}
-}
-
-func compact(t *testing.T, raw json.RawMessage) json.RawMessage {
-	t.Helper()
-	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatal(err)
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func thought(text, signature string) message.ThinkingPart {
-	return message.ThinkingPart{Text: text, Signature: signature, Provider: testProvider, Model: testModel}
-}
-
-func toolCall(id, name, input string) message.ToolCall {
-	return message.ToolCall{ID: id, Name: name, Input: json.RawMessage(input)}
+	wiretest.Oracle(t, func(v *wiretest.Vendor) llm.Provider { return vendor{v}.provider() })
 }
 
 // TestVendors reads what other vendors' servers send.
@@ -165,7 +79,7 @@ func TestVendors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want.RequestID = "req-1"
-			got, err := call(t, serve(t, say(contentType(name), fixture(t, name))).provider(), ask("x"))
+			got, err := wiretest.Call(t, serve(t, wiretest.Say(wiretest.ContentType(name), wiretest.Fixture(t, name))).provider(), wiretest.Ask("x"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,8 +94,8 @@ func TestVendors(t *testing.T) {
 func TestFraming(t *testing.T) {
 	t.Parallel()
 	const name = "openai_parallel.sse"
-	whole := fixture(t, name)
-	want, err := call(t, serve(t, say(eventStream, whole)).provider(), ask("x"))
+	whole := wiretest.Fixture(t, name)
+	want, err := wiretest.Call(t, serve(t, wiretest.Say(eventStream, whole)).provider(), wiretest.Ask("x"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,47 +117,30 @@ func TestFraming(t *testing.T) {
 	for name, body := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, say(eventStream, body), want)
+			check(t, wiretest.Say(eventStream, body), want)
 		})
 	}
 	t.Run("single bytes", func(t *testing.T) {
 		t.Parallel()
-		check(t, func(w http.ResponseWriter, r *http.Request) {
-			say(eventStream, "")(w, r)
-			for i := range len(whole) {
-				_, _ = io.WriteString(w, whole[i:i+1])
-				_ = http.NewResponseController(w).Flush()
-			}
-		}, want)
+		check(t, wiretest.Drip(whole), want)
 	})
 	t.Run("no usage", func(t *testing.T) {
 		t.Parallel()
 		r := *want
 		r.Usage = message.Usage{}
-		check(t, say(eventStream, whole[:usage]), &r)
+		check(t, wiretest.Say(eventStream, whole[:usage]), &r)
 	})
 }
 
 func check(t *testing.T, answer http.HandlerFunc, want *llm.Reply) {
 	t.Helper()
-	got, err := call(t, serve(t, answer).provider(), ask("x"))
+	got, err := wiretest.Call(t, serve(t, answer).provider(), wiretest.Ask("x"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-}
-
-// chunks makes a stream of deltas; the last one is the finish reason.
-func chunks(finish string, deltas ...string) string {
-	var b strings.Builder
-	for _, d := range deltas {
-		b.WriteString(`data: {"id":"c1","choices":[{"index":0,"delta":` + d + `,"finish_reason":null}]}` + "\n\n")
-	}
-	b.WriteString(`data: {"id":"c1","choices":[{"index":0,"delta":{},"finish_reason":` + finish + `}]}` + "\n\n")
-	b.WriteString("data: [DONE]\n\n")
-	return b.String()
 }
 
 // TestCalls: the ways in which servers send calls.
@@ -347,20 +244,15 @@ func TestCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, finish := range []string{`"tool_calls"`, `"stop"`, `"function_call"`, "null"} {
-				r, err := call(t, serve(t, say(eventStream, chunks(finish, tt.deltas...))).provider(), ask("x"))
+				r, err := wiretest.Call(t, serve(t, wiretest.Say(eventStream, chunks(finish, tt.deltas...))).provider(), wiretest.Ask("x"))
 				if err != nil {
 					t.Fatal(finish, err)
 				}
-				seen := map[string]bool{}
 				for i, p := range r.Parts {
 					c, ok := p.(message.ToolCall)
 					if !ok {
 						continue
 					}
-					if seen[c.ID] {
-						t.Errorf("the id %s came twice", c.ID)
-					}
-					seen[c.ID] = true
 					if strings.HasPrefix(c.ID, "call_") {
 						c.ID = id
 						r.Parts[i] = c
@@ -411,7 +303,7 @@ func TestStops(t *testing.T) {
 		{noInput, `"stop"`, llm.StopTools, "", `{}`},
 	}
 	for _, tt := range tests {
-		r, err := call(t, serve(t, say(eventStream, chunks(tt.finish, tt.delta))).provider(), ask("x"))
+		r, err := wiretest.Call(t, serve(t, wiretest.Say(eventStream, chunks(tt.finish, tt.delta))).provider(), wiretest.Ask("x"))
 		if tt.kind != "" {
 			if llm.KindOf(err) != tt.kind {
 				t.Errorf("%s %s: got %v, want an error of kind %s", tt.delta, tt.finish, err, tt.kind)
@@ -451,8 +343,8 @@ func TestThinkTags(t *testing.T) {
 				}
 				deltas, rest = append(deltas, string(b)), rest[n:]
 			}
-			v := serve(t, say(eventStream, chunks(`"stop"`, deltas...)))
-			r, err := call(t, v.provider(func(o *Options) { o.Quirks.ThinkTags = true }), ask("x"))
+			v := serve(t, wiretest.Say(eventStream, chunks(`"stop"`, deltas...)))
+			r, err := wiretest.Call(t, v.provider(func(o *Options) { o.Quirks.ThinkTags = true }), wiretest.Ask("x"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -471,17 +363,17 @@ func TestWhole(t *testing.T) {
 		Stop:  llm.StopTools, Model: "gpt-5.4", RequestID: "req-1",
 		Usage: message.Usage{Input: 12, Output: 17, CacheRead: 50, CacheWrite: 20, Reasoning: 5},
 	}
-	for _, noStream := range []bool{true, false} {
-		v := serve(t, say("application/json; charset=utf-8", fixture(t, "openai_tools.json")))
-		r, err := call(t, v.provider(func(o *Options) { o.NoStream = noStream }), ask("x"))
+	for _, whole := range []bool{true, false} {
+		v := serve(t, wiretest.Say("application/json; charset=utf-8", wiretest.Fixture(t, "openai_tools.json")))
+		r, err := wiretest.Call(t, v.provider(func(o *Options) { o.Whole = whole }), wiretest.Ask("x"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(*r, want) {
 			t.Errorf("got  %+v\nwant %+v", *r, want)
 		}
-		if asked := strings.Contains(v.body, `"stream":true`); asked == noStream {
-			t.Errorf("NoStream %v sent %s", noStream, v.body)
+		if _, body := v.Last(); strings.Contains(body, `"stream":true`) == whole {
+			t.Errorf("Whole %v sent %s", whole, body)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (c *client) encode(req *llm.Request) ([]byte, error) {
 		b := make([]byte, 0, around+len(extra)+len(e.Head)+len(e.History))
 		b = append(b, `{"model":`...)
 		b = wire.AppendString(b, req.Model)
-		if !c.opts.NoStream {
+		if !c.opts.Whole {
 			b = append(b, `,"stream":true`...)
 			if !c.opts.Quirks.NoStreamOptions {
 				b = append(b, `,"stream_options":{"include_usage":true}`...)

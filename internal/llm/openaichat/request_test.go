@@ -15,6 +15,7 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/llm/wire"
+	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 	"github.com/cadre-dev/cadre/internal/message"
 )
 
@@ -69,14 +70,15 @@ func tools() []llm.Tool {
 // sent makes a call and returns the body that was sent.
 func sent(t *testing.T, req *llm.Request, change ...func(*Options)) string {
 	t.Helper()
-	v := serve(t, say(eventStream, chunks(`"stop"`, `{"content":"a"}`)))
-	if _, err := call(t, v.provider(change...), req); err != nil {
+	v := serve(t, wiretest.Say(eventStream, chunks(`"stop"`, `{"content":"a"}`)))
+	if _, err := wiretest.Call(t, v.provider(change...), req); err != nil {
 		t.Fatal(err)
 	}
-	if !json.Valid([]byte(v.body)) {
-		t.Errorf("not JSON: %s", v.body)
+	_, body := v.Last()
+	if !json.Valid([]byte(body)) {
+		t.Errorf("not JSON: %s", body)
 	}
-	return v.body
+	return body
 }
 
 func quirks(q Quirks) func(*Options) { return func(o *Options) { o.Quirks = q } }
@@ -127,7 +129,7 @@ func TestRequest(t *testing.T) {
 // TestLeastRequest: what is not asked for is not sent.
 func TestLeastRequest(t *testing.T) {
 	t.Parallel()
-	got := sent(t, ask("x"))
+	got := sent(t, wiretest.Ask("x"))
 	want := `{"model":"m-1","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"x"}]}`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -212,14 +214,15 @@ func TestQuirks(t *testing.T) {
 // TestHeaders: where key, address and further headers go.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
-	v := serve(t, say(eventStream, chunks(`"stop"`, `{"content":"a"}`)))
-	req := ask("x")
+	v := serve(t, wiretest.Say(eventStream, chunks(`"stop"`, `{"content":"a"}`)))
+	req := wiretest.Ask("x")
 	req.Caller.Chat = "chat-1"
-	if _, err := call(t, v.provider(), req); err != nil {
+	if _, err := wiretest.Call(t, v.provider(), req); err != nil {
 		t.Fatal(err)
 	}
-	if h := v.request.Header; h.Get("Authorization") != "Bearer sk-test-0123456789" || h.Get("Content-Type") != "application/json" || v.request.URL.String() != "/v1/chat/completions" {
-		t.Errorf("got %s %v", v.request.URL, h)
+	sent, _ := v.Last()
+	if h := sent.Header; h.Get("Authorization") != "Bearer "+wiretest.Key || h.Get("Content-Type") != "application/json" || sent.URL.String() != "/v1/chat/completions" {
+		t.Errorf("got %s %v", sent.URL, h)
 	}
 	p := v.provider(func(o *Options) {
 		o.Quirks = QuirksOf("azure")
@@ -227,16 +230,17 @@ func TestHeaders(t *testing.T) {
 		o.Query = url.Values{"api-version": {"2024-10-21"}}
 		o.Header = http.Header{"X-Title": {"Cadre"}}
 	})
-	if _, err := call(t, p, req); err != nil {
+	if _, err := wiretest.Call(t, p, req); err != nil {
 		t.Fatal(err)
 	}
-	h := v.request.Header
-	for name, want := range map[string]string{"Authorization": "", "Api-Key": "sk-test-0123456789", "X-Title": "Cadre", "X-Conv": "chat-1"} {
+	sent, _ = v.Last()
+	h := sent.Header
+	for name, want := range map[string]string{"Authorization": "", "Api-Key": wiretest.Key, "X-Title": "Cadre", "X-Conv": "chat-1"} {
 		if got := h.Get(name); got != want {
 			t.Errorf("header %s is %q, want %q", name, got, want)
 		}
 	}
-	if got := v.request.URL.String(); got != "/v1/chat/completions?api-version=2024-10-21" {
+	if got := sent.URL.String(); got != "/v1/chat/completions?api-version=2024-10-21" {
 		t.Errorf("the address is %s", got)
 	}
 }
@@ -257,9 +261,9 @@ func TestReasoningGoesBack(t *testing.T) {
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := serve(t, say(contentType(name), fixture(t, name))).provider()
-			req := ask("x")
-			r, err := call(t, p, req)
+			p := serve(t, wiretest.Say(wiretest.ContentType(name), wiretest.Fixture(t, name))).provider()
+			req := wiretest.Ask("x")
+			r, err := wiretest.Call(t, p, req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -272,7 +276,7 @@ func TestReasoningGoesBack(t *testing.T) {
 			for what, got := range map[string]string{
 				"without the quirk":   sent(t, req),
 				"to another model":    sent(t, &other, quirks(Quirks{Reasoning: true})),
-				"to another provider": sent(t, req, func(o *Options) { o.Provider, o.Quirks.Reasoning = "else", true }),
+				"to another provider": sent(t, req, func(o *Options) { o.Name, o.Quirks.Reasoning = "else", true }),
 			} {
 				if strings.Contains(got, "reasoning") || strings.Contains(got, "thinking") {
 					t.Errorf("%s: %s", what, got)
@@ -287,12 +291,12 @@ func TestSignatureGoesBack(t *testing.T) {
 	t.Parallel()
 	c := toolCall("a", "f", "{}")
 	c.Signature, c.Provider, c.Model = `{"google":{"thought_signature":"s"}}`, testProvider, testModel
-	req := ask("x")
+	req := wiretest.Ask("x")
 	req.Messages = append(req.Messages, reply(c))
 	if got := sent(t, req); !strings.Contains(got, `"arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]`) {
 		t.Error(got)
 	}
-	if got := sent(t, req, func(o *Options) { o.Provider = "else" }); strings.Contains(got, "extra_content") {
+	if got := sent(t, req, func(o *Options) { o.Name = "else" }); strings.Contains(got, "extra_content") {
 		t.Error(got)
 	}
 }
@@ -342,14 +346,14 @@ func TestOtherOptionsOtherBytes(t *testing.T) {
 // TestExtraMustBeAnObject: options that would spoil the body are refused.
 func TestExtraMustBeAnObject(t *testing.T) {
 	t.Parallel()
-	v := serve(t, say(eventStream, ""))
+	v := serve(t, wiretest.Say(eventStream, ""))
 	for _, extra := range []string{`[1]`, `{`, `"x"`} {
-		_, err := call(t, v.provider(func(o *Options) { o.Extra = json.RawMessage(extra) }), ask("x"))
+		_, err := wiretest.Call(t, v.provider(func(o *Options) { o.Extra = json.RawMessage(extra) }), wiretest.Ask("x"))
 		if llm.KindOf(err) != llm.ErrBadRequest {
 			t.Errorf("%s: got %v", extra, err)
 		}
 	}
-	if v.request != nil {
+	if sent, _ := v.Last(); sent != nil {
 		t.Error("a request was sent")
 	}
 }

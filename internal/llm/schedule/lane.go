@@ -16,7 +16,7 @@ type lane struct {
 	mu    sync.Mutex
 	pace  pace
 	queue queue
-	timer *time.Timer // set while waiters could start if it were later; nil until first needed
+	timer *time.Timer // set while there are places, and those who wait may not start yet; nil until first needed
 	seen  refusals
 }
 
@@ -31,22 +31,19 @@ func (l *lane) enter(ctx context.Context, t Ticket, onWait OnWait) (epoch uint64
 		return 0, l.ended(err)
 	}
 	l.mu.Lock()
-	if l.queue.len() == 0 && l.pace.calm && l.pace.free() {
-		l.pace.begin(time.Time{})
-		l.queue.passed(t.Chat)
-		epoch = l.pace.epoch
-		l.mu.Unlock()
-		return epoch, nil
+	var now time.Time
+	if !l.pace.calm {
+		now = time.Now() // in calm times nothing depends on it
 	}
-	now := time.Now()
-	switch {
-	case l.queue.len() == 0 && l.pace.mayStart(now):
+	if l.queue.len() == 0 && l.pace.mayStart(now) {
 		l.pace.begin(now)
 		l.queue.passed(t.Chat)
 		epoch = l.pace.epoch
 		l.mu.Unlock()
 		return epoch, nil
-	case t.Fallback && l.hopeless(now, now):
+	}
+	now = time.Now()
+	if t.Fallback && l.hopeless(now, now) {
 		err := l.gaveUp(now, now)
 		l.mu.Unlock()
 		return 0, err

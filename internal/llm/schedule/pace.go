@@ -4,10 +4,10 @@
 //
 // The limit grows while calls succeed and all places are taken: by one with
 // each success at first, which doubles it every round trip (slow start), and by
-// perRoundTrip after the first refusal. A refusal halves it. Only a
-// refusal of a call that started after the last cut cuts again: those that were
-// already under way met the same congestion, and would otherwise push the limit
-// to the floor at once.
+// perRoundTrip after the first refusal. A refusal halves it. Only a refusal of a
+// call that started after the last cut cuts again: those that were already under
+// way met the same congestion, and would otherwise push the limit to the floor
+// at once.
 //
 // If every call is refused for a while (an outage) the limit ends up low for a
 // reason that says nothing about its right size. The first cut of such a streak

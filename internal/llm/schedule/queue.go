@@ -3,8 +3,8 @@
 // Chats take turns, in rounds: each gets one call a round. A chat that comes
 // anew joins the round under way, so that a chat with one agent goes next
 // though another has a thousand waiting; one that had its turn waits for the
-// next round, even if it had left the queue in between. A round takes in a bounded
-// number of newcomers, so that it ends.
+// next round, even if it had left the queue in between. A round takes in a
+// bounded number of newcomers, so that it ends.
 //
 // Within a chat the shallower agents go first, the orchestrator before all; of
 // the same depth retries before first tries; among these, agents take turns;

@@ -81,6 +81,14 @@ func (b *bench) run(ticket schedule.Ticket, takes time.Duration) {
 	synctest.Wait()
 }
 
+// started returns who has started so far, and when.
+func (b *bench) started() (order []string, at []time.Duration) {
+	synctest.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.order), slices.Clone(b.at)
+}
+
 // empty checks that nothing is under way and nobody waits.
 func (b *bench) empty() {
 	b.t.Helper()
@@ -164,14 +172,14 @@ func TestCoolDownIsShared(t *testing.T) {
 			t.Errorf("while cooling: %+v", s)
 		}
 		pass(time.Minute)
-		synctest.Wait()
-		if got, want := len(b.at), 16; got != want {
-			t.Fatalf("%d started, want %d: half of 32", got, want)
+		_, starts := b.started()
+		if len(starts) != 16 {
+			t.Fatalf("%d started, want 16: half of 32", len(starts))
 		}
 		for i, n := range map[int]int{10: 1, 11: 2, 12: 4, 13: 8, 14: 16} {
 			by := time.Duration(i) * time.Second
 			started := 0
-			for _, at := range b.at {
+			for _, at := range starts {
 				if at <= by {
 					started++
 				}
@@ -197,8 +205,8 @@ func TestCoolDownExtended(t *testing.T) {
 		pass(2 * time.Second)
 		two(rateLimit(8 * time.Second))
 		pass(20 * time.Second)
-		if len(b.at) != 1 || b.at[0] != 10*time.Second {
-			t.Errorf("started at %s, want at 10s: the later of the two", b.at)
+		if _, at := b.started(); len(at) != 1 || at[0] != 10*time.Second {
+			t.Errorf("started at %s, want at 10s: the later of the two", at)
 		}
 		if s := b.Stats(lane); s.RateLimited != 2 || s.Limit != 2 {
 			t.Errorf("two refusals of one round trip: %+v", s)
@@ -231,8 +239,8 @@ func TestFairness(t *testing.T) {
 		for i := range 1000 {
 			want = append(want, fmt.Sprint("big ", i))
 		}
-		if !slices.Equal(b.order, want) {
-			t.Errorf("went %q …, want %q …", b.order[:4], want[:4])
+		if order, _ := b.started(); !slices.Equal(order, want) {
+			t.Errorf("went %q …, want %q …", order[:4], want[:4])
 		}
 	})
 }
@@ -344,8 +352,8 @@ func TestCancelWhileQueued(t *testing.T) {
 		}
 		release(schedule.Result{})
 		b.empty()
-		if len(b.order) != 100 {
-			t.Errorf("%d went, want 100", len(b.order))
+		if order, _ := b.started(); len(order) != 100 {
+			t.Errorf("%d went, want 100", len(order))
 		}
 	})
 }
