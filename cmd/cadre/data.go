@@ -71,10 +71,8 @@ func (g *globals) look() (*sqlite.Store, error) {
 	}
 	st, err := sqlite.OpenReadOnly(dir)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, &ended{
-			code: exitFailed, err: fmt.Errorf("there is no data in %s yet: %w", dir, store.ErrNotFound),
-			next: "start a chat with `cadre run \"...\"`, or name another folder with --data",
-		}
+		return nil, failed(fmt.Errorf("there is no data in %s yet: %w", dir, store.ErrNotFound),
+			"start a chat with `cadre run \"...\"`, or name another folder with --data")
 	}
 	return st, err
 }
@@ -83,7 +81,7 @@ func (g *globals) look() (*sqlite.Store, error) {
 func (g *globals) findChat(ctx context.Context, st store.Store, id string) (*store.Chat, error) {
 	c, err := st.Chat(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, &ended{code: exitUsage, err: fmt.Errorf("there is no chat %q", id), next: fmt.Sprintf("`%s` lists the chats", g.command("show"))}
+		return nil, wrong(fmt.Errorf("there is no chat %q", id), fmt.Sprintf("`%s` lists the chats", g.command("show")))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading chat %s: %w", id, err)

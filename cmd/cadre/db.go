@@ -4,9 +4,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cadre-dev/cadre/internal/store"
 )
 
 func newDB(g *globals) *cobra.Command {
@@ -22,6 +25,9 @@ func newDB(g *globals) *cobra.Command {
 	return cmd
 }
 
+// salvage is what to do about a damaged database.
+const salvage = "copy the data folder before anything else; then restore a copy, or salvage it with sqlite3's .recover"
+
 func newDBCheck(g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -33,6 +39,9 @@ works with it. Exits with 1 and names what is damaged.`,
 		Args:    cobra.NoArgs,
 		RunE: ran(func(cmd *cobra.Command, _ []string) error {
 			st, err := g.look()
+			if errors.Is(err, store.ErrCorrupt) {
+				return failed(err, salvage) // so much that it cannot be opened
+			}
 			if err != nil {
 				return err
 			}
@@ -55,8 +64,7 @@ works with it. Exits with 1 and names what is damaged.`,
 				}
 			}
 			if len(problems) > 0 {
-				return failed(fmt.Errorf("the database is damaged: %s", counted(len(problems), "problem")),
-					"copy the data folder before anything else; then restore a copy, or salvage it with sqlite3's .recover")
+				return failed(fmt.Errorf("the database is damaged: %s", counted(len(problems), "problem")), salvage)
 			}
 			return nil
 		}),

@@ -42,7 +42,7 @@ Any API key will do.`,
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
 			model, err := scripted.Load(args[0])
 			if err != nil {
-				return &ended{code: exitUsage, err: err}
+				return wrong(err, "")
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()

@@ -45,8 +45,21 @@ func usage(format string, args ...any) error {
 	return &ended{code: exitUsage, err: fmt.Errorf(format, args...)}
 }
 
+// wrong is an error of the command line, with what to do next.
+func wrong(err error, next string) error { return &ended{code: exitUsage, err: err, next: next} }
+
 // failed is any other error, with what to do next.
 func failed(err error, next string) error { return &ended{code: exitFailed, err: err, next: next} }
+
+// terminated is the end by a signal that leaves the rest to recovery.
+func terminated(err error, next string) error {
+	return &ended{code: exitTerminated, err: err, next: next}
+}
+
+// stopped is the end of a run that did not complete.
+func stopped(r agent.Reason, err error, next string) error {
+	return &ended{code: codeOf(r), err: err, next: next}
+}
 
 // codeOf is the exit code of a run that ended so.
 func codeOf(r agent.Reason) int {
@@ -79,10 +92,22 @@ func ran(do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, 
 // nextFor tells what a person can do about an error, where the error itself
 // does not.
 func nextFor(err error) string {
-	if errors.Is(err, store.ErrCorrupt) {
+	switch {
+	case errors.Is(err, store.ErrCorrupt):
 		return "`cadre db check` names what is damaged"
+	case errors.Is(err, store.ErrUnavailable):
+		return "what was stored before is safe; try again when the cause is gone"
 	}
 	return ""
+}
+
+// notOpened words the errors of opening a data folder to work in it.
+func (g *globals) notOpened(dir string, err error) error {
+	if errors.Is(err, store.ErrInUse) {
+		return failed(fmt.Errorf("the data folder %s is in use by another process", dir),
+			fmt.Sprintf("wait for it, stop it, or name another folder with --data; `%s` looks at it meanwhile", g.command("show")))
+	}
+	return err
 }
 
 // asUsage turns what cobra found wrong with a command line into an error of

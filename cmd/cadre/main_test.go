@@ -16,7 +16,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
 )
 
 const playCommand = "CADRE_TEST_PLAY_COMMAND"
@@ -74,7 +73,7 @@ type process struct {
 
 func (f *folder) start(args ...string) *process {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience) //nolint:usetesting // outlives the test's own context, to be waited for in its cleanup
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Dir = f.work
 	cmd.Stdin = strings.NewReader(f.stdin)
@@ -262,4 +261,3 @@ func (f *folder) sound() {
 	f.run(0, "verify", "--all").wants(f.t, "replay to the stored state")
 	f.run(0, "db", "check").wants(f.t, "the database is sound")
 }
-

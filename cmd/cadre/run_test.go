@@ -307,6 +307,41 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// TestSubmittingOrchestrator: a role that submits its result may be the
+// orchestrator, too.
+func TestSubmittingOrchestrator(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	model := script(t, "submit.yaml")
+	if r := f.run(0, "run", "--role", "general", "--model", model, "do it"); r.out != "this was submitted\n" {
+		t.Errorf("got %q", r.out)
+	}
+	d := done(t, f.run(exitFailed, "run", "--json", "--role", "general", "--model", model, "give up").out)
+	if d.Outcome != "failed" || d.ErrorKind != "sub_agent_error" || d.Error != "it cannot be done" || d.Result != "" {
+		t.Errorf("done: %+v", d)
+	}
+}
+
+// TestBrokenOutput: what cannot be printed is not lost.
+func TestBrokenOutput(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("there is no /dev/full here")
+	}
+	defer func() { _ = full.Close() }() // every write to it fails
+	f := newFolder(t)
+	var errs strings.Builder
+	if code := execute([]string{"run", "--json", "--data", f.data, "hello"}, strings.NewReader(""), full, &errs); code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.Contains(errs.String(), "no space left") || !strings.Contains(errs.String(), "cadre run --resume --chat") {
+		t.Errorf("said:\n%s", errs.String())
+	}
+	f.run(0, "run", "--resume")
+	f.sound()
+}
+
 // TestMovedScript: the file of a scripted model is kept as an absolute path.
 func TestMovedScript(t *testing.T) {
 	t.Parallel()

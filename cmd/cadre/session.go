@@ -59,7 +59,7 @@ func (g *globals) run(cmd *cobra.Command, o *runOptions) (err error) {
 		return err
 	}
 	g.log = log
-	defer func() { err = errors.Join(err, closeLog()) }()
+	defer func() { _ = closeLog() }() // nothing is written to it after this
 	s := &session{g: g, o: o, cmd: cmd, stops: listen(cmd.OutOrStdout())}
 	defer s.stops.close()
 	s.app, err = app.Open(app.Options{Data: dir, Log: log})
@@ -67,20 +67,15 @@ func (g *globals) run(cmd *cobra.Command, o *runOptions) (err error) {
 		return g.notOpened(dir, err)
 	}
 	defer func() {
-		if closed := s.app.Close(); closed != nil {
-			err = errors.Join(err, fmt.Errorf("closing the data folder: %w", closed))
+		closed := s.app.Close()
+		if closed != nil {
+			log.Error("the data folder could not be closed", "err", closed)
+		}
+		if closed != nil && err == nil {
+			err = fmt.Errorf("closing the data folder: %w", closed)
 		}
 	}()
 	return s.run(cmd.Context())
-}
-
-// notOpened words the errors of opening a data folder.
-func (g *globals) notOpened(dir string, err error) error {
-	if errors.Is(err, store.ErrInUse) {
-		return failed(fmt.Errorf("the data folder %s is in use by another process", dir),
-			fmt.Sprintf("wait for it, stop it, or name another folder with --data; `%s` looks at it meanwhile", g.command("show")))
-	}
-	return err
 }
 
 func (s *session) run(ctx context.Context) error {
@@ -113,10 +108,24 @@ func (s *session) run(ctx context.Context) error {
 	o, err := s.follow(ctx, events, outcomes)
 	s.g.log.Info("run ends", "chat", s.chat, "outcome", string(o.Reason), "kind", string(o.Kind), "err", err)
 	if err != nil {
-		return errors.Join(err, s.out.suspend(s.chat, ""))
+		return errors.Join(s.unfollowed(err), s.out.suspend(s.chat, ""))
 	}
 	unsubscribe()
 	return s.finish(ctx, o)
+}
+
+// unfollowed is the end of a command that could not follow its run to the end,
+// because the output broke, say. The run can be gone on with.
+func (s *session) unfollowed(err error) error {
+	var e *ended
+	if errors.As(err, &e) {
+		return err
+	}
+	return failed(err, "everything so far is stored; "+s.howToResume())
+}
+
+func (s *session) howToResume() string {
+	return fmt.Sprintf("go on with `%s`", s.g.command("run", "--resume", "--chat", s.chat))
 }
 
 // newMessageID makes the id of this run's message. It is made once, so that
@@ -142,7 +151,7 @@ func (s *session) begin(ctx context.Context) (err error) {
 	s.tree = view.NewTree()
 	c, err := s.app.Performer.NewChat(orchestrate.Root{Role: s.o.role, Model: s.o.model, Dir: s.o.cwd, Limits: s.o.limits()})
 	if err != nil {
-		return &ended{code: exitUsage, err: err}
+		return wrong(err, "")
 	}
 	c.User = localUser()
 	c.Title = view.Cut(view.FirstLine(view.Clean(s.o.prompt)), 80)
@@ -337,16 +346,13 @@ func (s *session) stop(ctx context.Context, sig os.Signal) error {
 		if err := s.out.suspend(s.chat, sig.String()); err != nil {
 			return err
 		}
-		return &ended{
-			code: exitTerminated, err: fmt.Errorf("stopped by a signal (%s); everything so far is stored", sig),
-			next: fmt.Sprintf("go on with `%s`", s.g.command("run", "--resume", "--chat", s.chat)),
-		}
+		return terminated(fmt.Errorf("stopped by a signal (%s); everything so far is stored", sig), s.howToResume())
 	}
 	if err := s.out.note("Cancelling. Press Ctrl-C again to end at once."); err != nil {
 		return err
 	}
 	if err := s.app.Engine.Cancel(ctx, s.chat, "user"); err != nil {
-		return fmt.Errorf("cancelling: %w", err)
+		return failed(fmt.Errorf("the cancel could not be stored, so that nothing was cancelled: %w", err), s.howToResume())
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func (s *shower) agent(ctx context.Context, id string) error {
 	row, err := s.st.Agent(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		chat, _, _ := strings.Cut(id, ".")
-		return &ended{code: exitUsage, err: fmt.Errorf("there is no agent %q", id), next: fmt.Sprintf("`%s` shows the agents", s.g.command("show", chat))}
+		return wrong(fmt.Errorf("there is no agent %q", id), fmt.Sprintf("`%s` shows the agents", s.g.command("show", chat)))
 	}
 	if err != nil {
 		return err
@@ -95,6 +95,8 @@ func writeMessage(b *strings.Builder, m message.Message) {
 		section(b, "User", m.Text())
 	case message.KindNote:
 		section(b, "Note", m.Text())
+	case message.KindSummary:
+		section(b, "Summary of what came before", m.Text())
 	case message.KindResults:
 		section(b, "Results of sub-agents", shorten(m.Text()))
 	case message.KindReply:

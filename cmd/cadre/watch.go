@@ -111,29 +111,28 @@ func (s *session) finish(ctx context.Context, o agent.Outcome) error {
 // outcome is what the command ends with: why the run did not complete, what was
 // kept, and how to go on.
 func (s *session) outcome(d view.Done, o agent.Outcome) error {
-	e := &ended{code: codeOf(o.Reason)}
+	var err error
 	look, more := s.g.command("show", s.chat), s.g.command("run", "--chat", s.chat, `"..."`)
 	switch o.Reason {
 	case agent.ReasonCompleted:
 		return nil
 	case agent.ReasonCancelled, agent.ReasonSuperseded:
-		e.err = fmt.Errorf("cancelled; %s", s.kept(d))
+		err = fmt.Errorf("cancelled; %s", s.kept(d))
 	case agent.ReasonFailed, agent.ReasonInterrupted:
-		e.err = fmt.Errorf("the run failed (%s): %s", d.ErrorKind, d.Error)
+		err = fmt.Errorf("the run failed (%s): %s", d.ErrorKind, d.Error)
 		if d.ErrorKind == "" {
-			e.err = fmt.Errorf("the run %s", view.Word(string(o.Reason)))
+			err = fmt.Errorf("the run %s", view.Word(string(o.Reason)))
 		}
 	case agent.ReasonPartial:
-		e.err = errors.New("the answer is incomplete: the model's output limit cut it twice")
+		err = errors.New("the answer is incomplete: the model's output limit cut it twice")
 	case agent.ReasonTimeout:
-		e.err = fmt.Errorf("stopped by the time limit; %s", s.kept(d))
+		err = fmt.Errorf("stopped by the time limit; %s", s.kept(d))
 	case agent.ReasonMaxTurns:
-		e.err = fmt.Errorf("stopped by the turn limit; %s", s.kept(d))
+		err = fmt.Errorf("stopped by the turn limit; %s", s.kept(d))
 	case agent.ReasonBudget:
-		e.err = fmt.Errorf("stopped by the budget; %s", s.kept(d))
+		err = fmt.Errorf("stopped by the budget; %s", s.kept(d))
 	}
-	e.next = fmt.Sprintf("look: %s\n  go on: %s", look, more)
-	return e
+	return stopped(o.Reason, err, fmt.Sprintf("look: %s\n  go on: %s", look, more))
 }
 
 // kept says what there is of a run that was stopped.

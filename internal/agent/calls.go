@@ -1,3 +1,5 @@
+// Tool calls: opening, order, results, approvals, questions, submissions.
+
 package agent
 
 import (
@@ -7,8 +9,6 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/message"
 )
-
-// Tool calls: opening, order, results, approvals, questions, submissions.
 
 // open takes in the tool calls of a reply. Each ends with exactly one result
 // at its reserved position before the next model turn.

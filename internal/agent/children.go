@@ -1,3 +1,5 @@
+// Children: spawning, fan-in, detached tasks.
+
 package agent
 
 import (
@@ -5,8 +7,6 @@ import (
 	"slices"
 	"strings"
 )
-
-// Children: spawning, fan-in, detached tasks.
 
 // spawn starts the children of a delegating call, all or none.
 func (m *machine) spawn(i int, p Proposal) {
@@ -130,7 +130,7 @@ func (m *machine) childEnded(ev ChildEnded) error {
 		return ErrStale
 	}
 	g := &m.Groups[k]
-	g.Ended.set(ev.Task - g.First)
+	g.Ended = g.Ended.with(ev.Task - g.First)
 	g.Live--
 	m.settle(ev)
 	if g.Closed {
@@ -139,7 +139,7 @@ func (m *machine) childEnded(ev ChildEnded) error {
 			if g.Late == nil {
 				g.Late = newBits(g.Size)
 			}
-			g.Late.set(ev.Task - g.First)
+			g.Late = g.Late.with(ev.Task - g.First)
 		}
 		m.childrenEnded()
 		return nil
@@ -188,6 +188,7 @@ func (m *machine) closeGroup(k int, rest Reason) {
 	g := &m.Groups[k]
 	g.Done, g.Closed, g.Rest = g.Size, true, rest
 	if _, ok := m.Phase.(Cancelling); ok { // all have been asked to end already
+		g.Rest = ReasonCancelled
 		g.Ready = m.Spec.Orchestrator() // what had finished is told with the next turn
 		m.childrenEnded()
 		return

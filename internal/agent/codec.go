@@ -1,3 +1,7 @@
+// The encodings of events and states. They are canonical: the same value
+// always gives the same bytes, so that states can be compared by their hash.
+// The version they are written in is Version; the store keeps it beside them.
+
 package agent
 
 import (
@@ -7,10 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 )
-
-// The encodings of events and states. They are canonical: the same value
-// always gives the same bytes, so that states can be compared by their hash.
-// The version they are written in is Version; the store keeps it beside them.
 
 // EventType names the type of an event as the log does.
 func EventType(ev Event) string {

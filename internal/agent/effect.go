@@ -1,3 +1,5 @@
+// The effects: everything that the machine can ask for.
+
 package agent
 
 import "github.com/cadre-dev/cadre/internal/message"

@@ -1,3 +1,5 @@
+// The events: everything that can happen to an agent.
+
 package agent
 
 import "github.com/cadre-dev/cadre/internal/message"

@@ -1,25 +1,32 @@
-package agent
-
 // The end of an agent or of an orchestrator's run: limits, failures, cancels.
 
+package agent
+
+// how an end came about.
+type how int
+
+const (
+	byItself how = iota
+	asked        // someone asked for it: messages queued before stay, and start nothing
+	forced       // and does not wait for the children
+)
+
 // finish ends the work for a reason of its own: done, failed, at a limit.
-func (m *machine) finish(o Outcome, text string) { m.end(o, text, false) }
+func (m *machine) finish(o Outcome, text string) { m.end(o, text, byItself) }
 
 // end decides the outcome. Open calls are answered and inbox items withdrawn
 // in the same step; what had finished is kept. The agent ends at once, or,
 // where children have to end first, when the last of them has. Children of an
 // orchestrator outlive a run that ended by itself: their results wake it.
-// stopped tells that someone asked for the end: messages queued before stay,
-// and start nothing.
-func (m *machine) end(o Outcome, text string, stopped bool) {
+func (m *machine) end(o Outcome, text string, h how) {
 	m.abandon(o.Reason)
 	m.emit(Conclude{Outcome: o, Text: text})
 	m.Last = o
 	kept := 0
-	if stopped {
+	if h != byItself {
 		kept = len(m.Queue)
 	}
-	if m.LiveChildren() == 0 || m.Spec.Orchestrator() && !stopped {
+	if m.LiveChildren() == 0 || m.Spec.Orchestrator() && h == byItself {
 		m.close(o, kept)
 		return
 	}
@@ -27,7 +34,12 @@ func (m *machine) end(o Outcome, text string, stopped bool) {
 	if grace == 0 {
 		grace = cancelGrace
 	}
-	m.Phase = Cancelling{Outcome: o, Deadline: m.at + grace, Kept: kept}
+	p := Cancelling{Outcome: o, Deadline: m.at + grace, Kept: kept}
+	m.Phase = p
+	if h == forced {
+		m.force(p)
+		return
+	}
 	m.cancelChildren(o.Reason, false)
 }
 
@@ -117,10 +129,11 @@ func (m *machine) cancel(ev Cancel) error {
 		}
 	case Thinking, Backoff, Compacting, Acting, Accepting, Completed, Failed:
 	}
-	m.end(Outcome{Reason: ev.Reason, Result: m.soFar()}, "", true)
-	if p, ok := m.Phase.(Cancelling); ok && ev.Force {
-		m.force(p)
+	h := asked
+	if ev.Force {
+		h = forced
 	}
+	m.end(Outcome{Reason: ev.Reason, Result: m.soFar()}, "", h)
 	return nil
 }
 

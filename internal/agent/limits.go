@@ -1,6 +1,6 @@
-package agent
-
 // Limits, budgets and deadlines.
+
+package agent
 
 const cancelGrace = 10_000 // milliseconds descendants have to end, where the spec does not say
 

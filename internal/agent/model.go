@@ -1,3 +1,5 @@
+// Model calls: turns, replies, failures, retries.
+
 package agent
 
 import (
@@ -7,8 +9,6 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/message"
 )
-
-// Model calls: turns, replies, failures, retries.
 
 const (
 	maxFails     = 5              // failed tries of one turn before the next model, or the end
@@ -199,7 +199,9 @@ func (m *machine) modelFailed(ev ModelFailed) error {
 		Turn: ev.Turn, Try: ev.Try, Outcome: "failed", Kind: ev.Kind, Message: ev.Message,
 		Spent: ev.Spent, Priced: ev.Priced, Info: ev.Info, Pos: -1,
 	})
-	m.retry(t, ev.Kind, ev.RetryAfter, ev.Message)
+	if !ev.GaveUp || !m.fallBack(t) {
+		m.retry(t, ev.Kind, ev.RetryAfter, ev.Message)
+	}
 	return nil
 }
 
@@ -224,13 +226,21 @@ func (m *machine) retry(t Thinking, kind Failure, after int64, text string) {
 		}
 	case FailAuth, FailPermission, FailNotFound, FailQuota, FailBadRequest, FailFilter:
 	}
-	if m.Model+1 < len(m.Spec.Models) && kind != FailOverflow && kind != FailBadRequest && kind != FailFilter {
-		m.Model++
-		m.Epoch++
-		m.think(Thinking{Try: t.Try + 1, Last: t.Last, Shrunk: t.Shrunk})
+	if kind != FailOverflow && kind != FailBadRequest && kind != FailFilter && m.fallBack(t) {
 		return
 	}
 	m.finish(Outcome{Reason: ReasonFailed, Kind: KindModel, Result: m.soFar()}, fmt.Sprintf("the model call failed (%s): %s", kind, text))
+}
+
+// fallBack calls the next model of the list, if there is one.
+func (m *machine) fallBack(t Thinking) bool {
+	if m.Model+1 >= len(m.Spec.Models) {
+		return false
+	}
+	m.Model++
+	m.Epoch++
+	m.think(Thinking{Try: t.Try + 1, Last: t.Last, Shrunk: t.Shrunk})
+	return true
 }
 
 func (m *machine) backoff(t Thinking, kind Failure, after int64) {

@@ -1,3 +1,6 @@
+// How agents end, and the words that the outside world has for it and for
+// what they are doing.
+
 package agent
 
 // Reason says why an agent, or an orchestrator's run, ended.

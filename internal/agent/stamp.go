@@ -1,3 +1,5 @@
+// The time of an event, which whoever steps it gives to it.
+
 package agent
 
 // Stamp gives an event its time, in Unix milliseconds. The engine stamps each

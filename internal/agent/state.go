@@ -1,3 +1,5 @@
+// The state of an agent: what the machine knows, and all that is stored of it.
+
 package agent
 
 // Version is the version of Step and of the encodings in codec.go. It grows
@@ -292,7 +294,13 @@ func newBits(n int) Bits { return make(Bits, (n+7)/8) }
 // Has tells whether i is in the set.
 func (b Bits) Has(i int) bool { return i/8 < len(b) && b[i/8]&(1<<(i%8)) != 0 }
 
-func (b Bits) set(i int) { b[i/8] |= 1 << (i % 8) }
+// with returns a copy that also has i. States share their sets, so that none
+// is ever changed in place.
+func (b Bits) with(i int) Bits {
+	c := append(Bits(nil), b...)
+	c[i/8] |= 1 << (i % 8)
+	return c
+}
 
 // clone makes a copy that shares nothing that Step changes with s.
 func (s State) clone() State {
@@ -302,12 +310,7 @@ func (s State) clone() State {
 	}
 	s.Queue = append([]string(nil), s.Queue...)
 	s.Asked = append([]Asked(nil), s.Asked...)
-	groups := append([]Group(nil), s.Groups...)
-	for i := range groups {
-		groups[i].Ended = append(Bits(nil), groups[i].Ended...)
-		groups[i].Late = append(Bits(nil), groups[i].Late...)
-	}
-	s.Groups = groups
+	s.Groups = append([]Group(nil), s.Groups...)
 	return s
 }
 

@@ -1,3 +1,5 @@
+// Step itself: taking an event, beginning a life, and going on after a crash.
+
 package agent
 
 import (
@@ -52,11 +54,11 @@ type machine struct {
 func (m *machine) emit(e ...Effect) { m.fx = append(m.fx, e...) }
 
 func (m *machine) take(ev Event) error {
-	switch ev := ev.(type) {
-	case Created:
-		return m.created(ev)
-	case Migrated:
-		return m.migrated(ev)
+	if born, ok := ev.(Created); ok {
+		return m.created(born)
+	}
+	if moved, ok := ev.(Migrated); ok {
+		return m.migrated(moved)
 	}
 	if m.Spec.ID == "" {
 		return impossible("%T before Created", ev)

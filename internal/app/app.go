@@ -55,7 +55,7 @@ func Open(o Options) (*App, error) {
 	}
 	f := feed.New(st)
 	e := engine.New(engine.Config{
-		Store: st, Performer: performer, Feed: feedAdapter{f},
+		Store: st, Performer: performer, Feed: f,
 		Now: o.Now, NewID: o.NewID, Log: o.Log, Crash: o.Crash,
 	})
 	return &App{Store: st, Feed: f, Engine: e, Performer: performer}, nil

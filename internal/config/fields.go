@@ -215,6 +215,7 @@ func (r *reader) keyEnv(v value, p *Provider) {
 
 // pairs reads names and values; a later file's value replaces an earlier one's.
 func (r *reader) pairs(v value, to *[]Pair, canonical func(string) string) {
+	r.noted(v)
 	for _, e := range r.entries(v) {
 		s, ok := r.secret(e)
 		if !ok {

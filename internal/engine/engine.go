@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/feed"
 	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/store"
@@ -43,21 +44,8 @@ type Config struct {
 // methods do not block.
 type Feed interface {
 	Notify(seq int64)    // changes up to seq are committed
-	Publish(Delta)       // a piece of a reply has come
+	Publish(feed.Delta)  // a piece of a reply has come
 	Discard(call string) // that model call is over; what it said is committed or void
-}
-
-// Delta is a piece of a reply on its way to the reader. It is never stored
-// and never replaces the committed message.
-type Delta struct {
-	Chat, Agent, Path string
-	Call              string // id of the model call: AGENT-tTURN.TRY
-	Turn, Try         int
-	Kind              string // text, thinking, tool_call
-	Part              int
-	Offset            int // bytes of that part before this piece
-	Name              string
-	Text              string
 }
 
 // The errors of an engine that callers tell apart; see also package agent's.
@@ -313,6 +301,6 @@ func (e *Engine) crash(point string) bool {
 
 type noFeed struct{}
 
-func (noFeed) Notify(int64)   {}
-func (noFeed) Publish(Delta)  {}
-func (noFeed) Discard(string) {}
+func (noFeed) Notify(int64)       {}
+func (noFeed) Publish(feed.Delta) {}
+func (noFeed) Discard(string)     {}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/feed"
 	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/store"
@@ -150,7 +151,7 @@ func (e *Engine) callModel(ctx context.Context, job Job, f agent.CallModel) (age
 	offsets := map[int]int{}
 	call := store.ModelCallID(job.Spec.ID, f.Turn, f.Try)
 	ev := e.cfg.Performer.CallModel(ctx, job, f, func(kind string, part int, name, text string) {
-		e.cfg.Feed.Publish(Delta{
+		e.cfg.Feed.Publish(feed.Delta{
 			Chat: job.Spec.Chat, Agent: job.Spec.ID, Path: job.Spec.Path, Call: call, Turn: f.Turn, Try: f.Try,
 			Kind: kind, Part: part, Offset: offsets[part], Name: name, Text: text,
 		})

@@ -1,3 +1,5 @@
+// This file measures what the feed costs those who write.
+
 package feed
 
 import (

@@ -1,3 +1,5 @@
+// This file tests deltas: who gets them, when, and what is kept of them.
+
 package feed
 
 import (

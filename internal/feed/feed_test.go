@@ -1,3 +1,5 @@
+// This file tests changes: no gap, no double, in order, at any speed.
+
 package feed
 
 import (
@@ -138,7 +140,7 @@ func wantNothing(t *testing.T, s *Subscription) {
 	}
 }
 
-// piece is a delta of turn 1 of the orchestrator of a chat.
+// said is a delta of turn 1 of the orchestrator of a chat.
 func said(chat string, part, offset int, text string) Delta {
 	return Delta{
 		Chat: chat, Agent: chat, Path: "main", Call: chat + "-t1.1", Turn: 1, Try: 1,

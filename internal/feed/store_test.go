@@ -1,3 +1,5 @@
+// This file tests the feed over a real store with everyone at work at once.
+
 package feed_test
 
 import (

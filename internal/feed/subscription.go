@@ -180,6 +180,9 @@ func (f *Feed) join(s *Subscription) (bool, error) {
 	f.mu.Unlock()
 	if behind {
 		if err := f.move(); err != nil {
+			if f.ctx.Err() != nil {
+				err = ErrClosed
+			}
 			return false, err
 		}
 	}

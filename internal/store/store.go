@@ -40,6 +40,7 @@ type Store interface {
 	// Results returns the tasks first to first+size-1 of a parent, in order.
 	Results(ctx context.Context, parent string, first, size int) ([]Task, error)
 
+	User(ctx context.Context, id string) (*User, error)
 	Chat(ctx context.Context, id string) (*Chat, error)
 	Chats(ctx context.Context, q ChatQuery) ([]Chat, error) // newest activity first
 	Agent(ctx context.Context, id string) (*Agent, error)

@@ -79,7 +79,7 @@ func (a *Agent) doing(now time.Time) string {
 		return "for your answer: " + cmp.Or(a.acting(), task)
 	case agent.StatusCancelling:
 		if n := a.live(); n > 0 {
-			return "until " + Count(n, "sub-agent") + " below has ended"
+			return "and waiting for " + Count(n, "sub-agent") + " below to end"
 		}
 		return task
 	case agent.StatusAccepting:

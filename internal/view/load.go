@@ -5,6 +5,7 @@ package view
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -78,7 +79,7 @@ func (t *Tree) loadCalls(ctx context.Context, st store.Store, a *Agent) error {
 }
 
 // Answer reads what an outcome of the orchestrator points at: the text of its
-// replies.
+// replies, or what it submitted.
 func Answer(ctx context.Context, st store.Store, chat string, ref agent.Ref) (string, error) {
 	if ref.None() {
 		return "", nil
@@ -96,11 +97,31 @@ func Answer(ctx context.Context, st store.Store, chat string, ref agent.Ref) (st
 		if err != nil {
 			return "", fmt.Errorf("reading the answer: %w", err)
 		}
-		if m.Role == message.Assistant {
-			b.WriteString(m.Text())
+		if m.Role != message.Assistant {
+			continue
 		}
+		if calls := m.Calls(); ref.Call > 0 && ref.Call <= len(calls) {
+			return submitted(calls[ref.Call-1].Input), nil
+		}
+		b.WriteString(m.Text())
 	}
 	return b.String(), nil
+}
+
+// submitted takes the text out of the input of submit_result or submit_error;
+// input of another form is kept whole.
+func submitted(input json.RawMessage) string {
+	var in map[string]json.RawMessage
+	if json.Unmarshal(input, &in) != nil || len(in) != 1 {
+		return string(input)
+	}
+	for _, key := range []string{"result", "error"} {
+		var text string
+		if raw, ok := in[key]; ok && json.Unmarshal(raw, &text) == nil {
+			return text
+		}
+	}
+	return string(input)
 }
 
 // Summarise reads how the last run of a chat ended and what the whole chat has
@@ -125,7 +146,11 @@ func Summarise(ctx context.Context, st store.Store, chat string, o agent.Outcome
 		for _, c := range calls {
 			d.Usage = d.Usage.Add(c.Usage)
 		}
-		if a.Depth == 0 && o.Reason == agent.ReasonFailed {
+		switch {
+		case a.Depth > 0 || o.Reason != agent.ReasonFailed:
+		case o.Kind == agent.KindSubAgent: // it gave up, and what it submitted is why
+			d.Result, d.Error = "", d.Result
+		default:
 			d.Error = whyFailed(calls)
 		}
 		cost += a.Cost

@@ -40,7 +40,7 @@ func (p *Plain) Update(t *Tree, now time.Time) {
 	if paused := t.Paused != nil; paused != p.paused {
 		p.paused = paused
 		if paused {
-			fmt.Fprintf(p.w, "paused: nothing can be written: %s\n", oneLine(t.Paused.Error()))
+			fmt.Fprintln(p.w, t.whyPaused())
 		} else {
 			fmt.Fprintln(p.w, "writing again")
 		}

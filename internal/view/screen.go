@@ -4,7 +4,6 @@
 package view
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -14,14 +13,13 @@ import (
 // the terminal nor more than its height: what has scrolled away cannot be
 // redrawn. It is for one goroutine.
 type Screen struct {
-	w      *bufio.Writer
-	height int // rows that the region takes at present
-	widths []int
-	hidden bool // the cursor is
+	w      io.Writer
+	widths []int // of the lines of the region
+	hidden bool  // the cursor is
 }
 
 // NewScreen makes a screen on a terminal.
-func NewScreen(w io.Writer) *Screen { return &Screen{w: bufio.NewWriter(w)} }
+func NewScreen(w io.Writer) *Screen { return &Screen{w: w} }
 
 // ShowCursor gives a terminal its cursor back, for one who cannot wait for
 // Close.
@@ -38,32 +36,31 @@ const (
 // Draw shows lines in place of those drawn before; width is that of the
 // terminal now. above is printed before the region and stays.
 func (s *Screen) Draw(above string, lines []string, width int) error {
-	s.w.WriteString(beginFrame)
+	var b strings.Builder
+	b.WriteString(beginFrame)
 	if !s.hidden {
-		s.w.WriteString(hideCursor)
+		b.WriteString(hideCursor)
 		s.hidden = true
 	}
-	s.home(width)
+	b.WriteString(s.home(width))
 	if above != "" {
-		s.w.WriteString(clearBelow)
-		s.w.WriteString(strings.TrimSuffix(above, "\n") + "\n")
+		b.WriteString(clearBelow + strings.TrimSuffix(above, "\n") + "\n")
 	}
 	s.widths = s.widths[:0]
 	for i, line := range lines {
-		s.w.WriteString(line + clearLine)
+		b.WriteString(line + clearLine)
 		if i < len(lines)-1 {
-			s.w.WriteString("\n")
+			b.WriteString("\n")
 		}
 		s.widths = append(s.widths, Cells(strip(line)))
 	}
-	s.w.WriteString(clearBelow + endFrame)
-	s.height = len(lines)
-	return s.w.Flush()
+	b.WriteString(clearBelow + endFrame)
+	return s.write(b.String())
 }
 
 // home goes to the first column of the region. A terminal that was made
 // narrower has wrapped the lines of the last frame.
-func (s *Screen) home(width int) {
+func (s *Screen) home(width int) string {
 	up := -1
 	for _, w := range s.widths {
 		up++
@@ -71,23 +68,25 @@ func (s *Screen) home(width int) {
 			up += (w - 1) / width
 		}
 	}
-	s.w.WriteString("\r")
-	if up > 0 {
-		fmt.Fprintf(s.w, "\x1b[%dA", up)
+	if up <= 0 {
+		return "\r"
 	}
+	return fmt.Sprintf("\r\x1b[%dA", up)
 }
 
 // Close takes the region away, prints what stays and gives the cursor back.
 func (s *Screen) Close(stays string, width int) error {
-	if s.height > 0 || s.hidden {
-		s.home(width)
-		s.w.WriteString(clearBelow)
-	}
-	s.w.WriteString(stays)
 	if s.hidden {
-		s.w.WriteString(ShowCursor)
-		s.hidden = false
+		stays = s.home(width) + clearBelow + stays + ShowCursor
 	}
-	s.height, s.widths = 0, nil
-	return s.w.Flush()
+	s.hidden, s.widths = false, nil
+	return s.write(stays)
+}
+
+// write writes a frame at once.
+func (s *Screen) write(text string) error {
+	if _, err := io.WriteString(s.w, text); err != nil {
+		return fmt.Errorf("drawing on the terminal: %w", err)
+	}
+	return nil
 }

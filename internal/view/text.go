@@ -194,8 +194,7 @@ func (s Style) Status(t *Tree, width int, now time.Time) string {
 		return ""
 	}
 	if t.Paused != nil {
-		text := "paused: nothing can be written · " + oneLine(t.Paused.Error())
-		return s.paint(s.plain(cutTo("‖ "+text, width)), Amber)
+		return s.paint(s.plain(cutTo("‖ "+t.whyPaused(), width)), Amber)
 	}
 	c := t.Counts()
 	sum := t.Root.Sum()
@@ -216,6 +215,16 @@ func (s Style) Status(t *Tree, width int, now time.Time) string {
 	add(c.Cancelled, "%d cancelled")
 	parts = append(parts, Duration(t.Elapsed(t.Root, now)), Tokens(sum.Tokens)+" tokens", Money(sum.Cost, !sum.Unpriced), modelName(t.Root.Model))
 	return s.dim(s.plain(cutTo(strings.Join(parts, " · "), width)))
+}
+
+// whyPaused says why the tree stands still. Of an error of the store, which
+// ends with what a person can do about it, that is what is told.
+func (t *Tree) whyPaused() string {
+	why := oneLine(t.Paused.Error())
+	if i := strings.LastIndex(why, "): "); i >= 0 {
+		why = why[i+3:]
+	}
+	return "paused, nothing can be written: " + why
 }
 
 func cutTo(text string, width int) string {

@@ -185,7 +185,7 @@ func (t *Tree) putMessage(row store.Message) {
 			return
 		}
 		t.said = append(t.said, Said{Pos: row.Pos, Text: m.Text(), More: len(m.Calls()) > 0})
-	case message.KindTask, message.KindResult, message.KindResults, message.KindNote:
+	case message.KindTask, message.KindResult, message.KindResults, message.KindNote, message.KindSummary:
 	}
 }
 

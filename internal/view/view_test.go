@@ -168,10 +168,10 @@ func everyState() *story {
 		id := fmt.Sprintf("chat.%d", i+20)
 		s.child(3, id, fmt.Sprintf("coder-%d", i+20), "task of "+string(reason))
 		result, why := "", "why it "+string(reason)
-		switch reason {
-		case agent.ReasonCompleted:
+		if reason == agent.ReasonCompleted {
 			result, why = "the result\nand more of it", ""
-		case agent.ReasonPartial, agent.ReasonMaxTurns:
+		}
+		if reason == agent.ReasonPartial || reason == agent.ReasonMaxTurns {
 			result = "what there is"
 		}
 		s.end(65, id, reason, result, why)
@@ -248,8 +248,8 @@ func TestNeverTooTall(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 5, 30, 300} {
 		for _, done := range []int{0, 1, n / 2, n} {
 			s := fanOut(n, done)
-			for height := 1; height < 60; height += 3 {
-				for width := 1; width < 130; width += 7 {
+			for _, height := range []int{1, 2, 3, 4, 6, 9, 16, 24, 50} {
+				for _, width := range []int{1, 2, 5, 12, 30, 47, 63, 80, 120} {
 					lines := Style{}.Frame(s.Tree, width, height, now)
 					if len(lines) > height {
 						t.Fatalf("%d agents, %d done: %d lines on a terminal of %d", n, done, len(lines), height)
@@ -335,7 +335,7 @@ func TestSaid(t *testing.T) {
 
 func TestPaused(t *testing.T) {
 	s := fanOut(2, 0)
-	s.Paused = errors.New("the disk is full")
+	s.Paused = errors.New("committing: cannot be written (sqlite: disk is full): the disk is full: free some space")
 	golden(t, "paused.txt", s.show(9, 60, 10))
 }
 

@@ -115,6 +115,7 @@ func ends(s step) error {
 		o = p.Outcome
 	case agent.Failed:
 		o = p.Outcome
+	case agent.Idle, agent.Thinking, agent.Backoff, agent.Compacting, agent.Acting, agent.Accepting, agent.Cancelling:
 	}
 	switch {
 	case r.Outcome != o || s.after.Last != o:
@@ -208,7 +209,7 @@ func (s step) answered(i int, isError bool) bool {
 func outcomes(s step) error {
 	var all []agent.Outcome
 	for _, f := range s.fx {
-		switch f := f.(type) {
+		switch f := any(f).(type) {
 		case agent.Conclude:
 			all = append(all, f.Outcome)
 		case agent.Report:

@@ -169,7 +169,7 @@ func grown(s step, old, g agent.Group) error {
 func waits(s step) error {
 	cancelled := map[int]agent.CancelChild{}
 	for _, c := range effects[agent.CancelChild](s) {
-		if _, twice := cancelled[c.Task]; twice && !c.Force {
+		if _, twice := cancelled[c.Task]; twice {
 			return fmt.Errorf("task %d was cancelled twice", c.Task)
 		}
 		cancelled[c.Task] = c

@@ -198,7 +198,7 @@ func cancels(s step) error {
 			return errors.New("a cancelled agent completed")
 		}
 	case agent.Failed:
-	default:
+	case agent.Thinking, agent.Backoff, agent.Compacting, agent.Acting, agent.Accepting:
 		return fmt.Errorf("it goes on in phase %T", s.after.Phase)
 	}
 	switch {
@@ -247,9 +247,15 @@ func failures(s step) error {
 		return nil
 	}
 	kind, after := agent.Failure(""), int64(0)
-	switch ev := s.ev.(type) {
+	switch ev := any(s.ev).(type) {
 	case agent.ModelFailed:
 		kind, after = ev.Kind, ev.RetryAfter
+		if ev.GaveUp && s.before.Model+1 < len(s.before.Spec.Models) {
+			if s.after.Model != s.before.Model+1 {
+				return errors.New("no other model took over from one that has no place")
+			}
+			return nil
+		}
 	case agent.ModelReplied:
 		if ev.Text || len(ev.Calls) > 0 || ev.Stop == agent.StopRefusal || ev.Stop == agent.StopFilter {
 			return nil

@@ -11,5 +11,7 @@
 //     (log.go).
 //
 // The package knows the machine's exported types only. It decides what must
-// follow from the design, never by asking the code under test.
+// follow from the design, never by asking the code under test. Where a ledger
+// looks at the few events or effects that it is about, it switches over any:
+// a list of all the others would say nothing.
 package agenttest

@@ -29,7 +29,7 @@ func (w *Walker) Birth(depth int) agent.Event {
 			Turns: pick(d, 0, 0, 40, 3, 1), Active: int64(pick(d, 0, 0, 3_000_000, 60_000)),
 			Tokens: int64(pick(d, 0, 0, 200_000, 20_000, 3000)), Children: pick(d, 0, 5),
 		},
-		Price:  agent.Price{Known: true, Input: 1000, Output: 5000}, CancelGrace: int64(pick(d, 0, 5000)),
+		Price: agent.Price{Known: true, Input: 1000, Output: 5000}, CancelGrace: int64(pick(d, 0, 5000)),
 	}
 	if depth > 0 {
 		s.ID, s.Parent, s.Number, s.Cause = "chat.1", "chat", 1, "u0"
@@ -72,7 +72,7 @@ func (w *Walker) reply(f agent.CallModel) agent.Event {
 	case kind < 18:
 		return agent.ModelFailed{
 			At: w.at(), Turn: f.Turn, Try: f.Try, Kind: failKinds[d.Intn(6+d.Intn(len(failKinds)-5))],
-			RetryAfter: int64(pick(d, 0, 2000, 45_000)), Spent: agent.Amount{Tokens: int64(d.Intn(int(hold.Tokens) + 1))}, Priced: true,
+			RetryAfter: int64(pick(d, 0, 2000, 45_000)), GaveUp: d.Intn(12) == 11, Spent: agent.Amount{Tokens: int64(d.Intn(int(hold.Tokens) + 1))}, Priced: true,
 		}
 	case kind == 18:
 		r.Text, r.Stop = true, agent.StopLength
@@ -185,15 +185,15 @@ func (w *Walker) wild() agent.Event {
 // again repeats an event of the past. A user message is left out: whether it
 // was placed long ago is for the store to know.
 func (w *Walker) again() agent.Event {
-	switch ev := w.Trace.Events[w.Dice.Intn(len(w.Trace.Events))].Event.(type) {
+	past := w.Trace.Events[w.Dice.Intn(len(w.Trace.Events))].Event
+	switch ev := any(past).(type) {
 	case agent.UserMessage, agent.Migrated, agent.Cancel:
 		return agent.Tick{At: w.at()}
 	case agent.ChildEnded:
 		ev.Held = w.Trace.family.budget[ev.Task]
 		return ev
-	default:
-		return ev
 	}
+	return past
 }
 
 func (w *Walker) wildMigrated() agent.Event {

@@ -46,6 +46,9 @@ func (c clock) state(s agent.State) string {
 	if s.Epoch > 0 {
 		add("epoch %d", s.Epoch)
 	}
+	if v := s.View; v != (agent.View{}) {
+		add("view @%d for all before @%d, cleared before @%d", v.Summary, v.Keep, v.Clear)
+	}
 	if _, ok := s.Phase.(agent.Idle); ok && s.Last.Reason != "" {
 		add("last %s", outcome(s.Last))
 	}

@@ -42,7 +42,7 @@ func (c clock) effect(f agent.Effect) string {
 }
 
 func (c clock) document(f agent.Effect) string {
-	switch f := f.(type) {
+	switch f := any(f).(type) {
 	case agent.AddMessage:
 		return addMessage(f)
 	case agent.Enqueue:

@@ -55,7 +55,7 @@ var errVerdict = errors.New("wrong verdict")
 
 func (tr *Trace) mustBe(ev agent.Event) string {
 	s := tr.State
-	switch ev := ev.(type) {
+	switch ev := any(ev).(type) {
 	case agent.Created:
 		switch {
 		case s.Phase != nil:
@@ -80,7 +80,7 @@ func (tr *Trace) mustBe(ev agent.Event) string {
 }
 
 func afterTheEnd(ev agent.Event) string {
-	switch ev.(type) {
+	switch any(ev).(type) {
 	case agent.UserMessage:
 		return hasEnded
 	case agent.ApprovalAnswered, agent.QuestionAnswered:
@@ -142,6 +142,7 @@ func (tr *Trace) mustBeAlive(ev agent.Event) string {
 		return iff(works(s) || len(tr.outside.running) > 0 || in[agent.Cancelling](s), stale)
 	case agent.Charged:
 		return taken
+	case agent.Created, agent.Migrated:
 	}
 	return impossible
 }

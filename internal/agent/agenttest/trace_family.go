@@ -33,7 +33,7 @@ func (y *family) follow(ev agent.Event, fx []agent.Effect, after agent.State) er
 		y.groups(r, fx)
 	}
 	for _, f := range fx {
-		switch f := f.(type) {
+		switch f := any(f).(type) {
 		case agent.StartChild:
 			y.started++
 			y.alive = append(y.alive, f.Task)
@@ -121,7 +121,7 @@ func (y *money) follow(ev agent.Event, fx []agent.Effect, after agent.State) err
 	y.estimate(ev, fx)
 	y.groups = after.Groups
 	for _, f := range fx {
-		switch f := f.(type) {
+		switch f := any(f).(type) {
 		case agent.Place:
 			if after.Spec.Orchestrator() {
 				y.over = agent.Amount{}
@@ -152,7 +152,7 @@ func (y *money) spend(ev agent.Event) {
 		y.over.Tokens += max(spent.Tokens-held.Tokens, 0)
 		y.over.Cost += max(spent.Cost-held.Cost, 0)
 	}
-	switch ev := ev.(type) {
+	switch ev := any(ev).(type) {
 	case agent.ModelReplied:
 		own(ev.Spent, y.hold)
 	case agent.ModelFailed:
@@ -171,7 +171,7 @@ func (y *money) spend(ev agent.Event) {
 // estimate follows how much the next request must at least count: what the
 // last reply read and wrote, and all that was placed since.
 func (y *money) estimate(ev agent.Event, fx []agent.Effect) {
-	switch ev := ev.(type) {
+	switch ev := any(ev).(type) {
 	case agent.Created:
 		y.context = ev.Tokens
 	case agent.ModelReplied:
@@ -202,7 +202,7 @@ func (y *money) estimate(ev agent.Event, fx []agent.Effect) {
 		}
 	}
 	for _, f := range fx {
-		switch f := f.(type) {
+		switch f := any(f).(type) {
 		case agent.Place:
 			y.context += y.queued // a turn places all that waits
 			y.queued = 0

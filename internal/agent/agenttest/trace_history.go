@@ -29,6 +29,7 @@ type history struct {
 	open   []string // the provider's ids of its calls, "" once answered
 	queue  []string // user messages taken in and not placed
 	seen   map[string]bool
+	sent   agent.View   // what the model is sent
 	input  map[int]rank // of the turn that comes next
 }
 
@@ -39,7 +40,7 @@ func (h *history) follow(ev agent.Event, fx []agent.Effect, after agent.State) e
 	message, sent := ev.(agent.UserMessage)
 	for _, f := range fx {
 		var err error
-		switch f := f.(type) {
+		switch f := any(f).(type) {
 		case agent.AddMessage:
 			err = h.add(ev, f)
 		case agent.AddResults:
@@ -75,6 +76,9 @@ func (h *history) follow(ev agent.Event, fx []agent.Effect, after agent.State) e
 	}
 	if sent {
 		return fmt.Errorf("message %s was lost", message.ID)
+	}
+	if err := h.view(ev, fx, after); err != nil {
+		return err
 	}
 	if !slices.Equal(h.queue, after.Queue) {
 		return fmt.Errorf("queued are %v, not %v", after.Queue, h.queue)
@@ -164,5 +168,33 @@ func (h *history) complete(newTurn bool, after agent.State) error {
 		last = r
 	}
 	h.input = map[int]rank{}
+	return nil
+}
+
+// view holds that what a model is sent changes by compaction only, and that a
+// summary stands where the state says.
+func (h *history) view(ev agent.Event, fx []agent.Effect, after agent.State) error {
+	c, ok := ev.(agent.Compacted)
+	if !ok || !c.OK {
+		if after.View != h.sent {
+			return fmt.Errorf("the view changed from %v to %v", h.sent, after.View)
+		}
+		return nil
+	}
+	want := c.View
+	if c.Summary {
+		for _, f := range fx {
+			if a, ok := f.(agent.AddMessage); ok {
+				want.Summary = a.Pos
+			}
+		}
+		if want.Summary == 0 {
+			return errors.New("the summary has no place")
+		}
+	}
+	if after.View != want {
+		return fmt.Errorf("the view is %v, not %v", after.View, want)
+	}
+	h.sent = want
 	return nil
 }

@@ -33,6 +33,9 @@ func key(f agent.Effect) string {
 		return consultKey(f.Item)
 	case agent.RunAcceptance:
 		return acceptKey
+	case agent.AddMessage, agent.Enqueue, agent.Place, agent.AddResults, agent.SetCall, agent.OpenCall, agent.RecordModel,
+		agent.OpenItem, agent.ShowItem, agent.CloseItem, agent.Conclude, agent.StartChild, agent.CancelChild, agent.Report,
+		agent.StopWork, agent.Done:
 	}
 	return ""
 }
@@ -71,7 +74,7 @@ func (o *outside) follow(ev agent.Event, fx []agent.Effect, after agent.State) e
 	o.arrived(ev, fx)
 	for _, f := range fx {
 		k := key(f)
-		switch f := f.(type) {
+		switch f := any(f).(type) {
 		case agent.StopWork:
 			if len(o.running) == 0 {
 				return errors.New("nothing was there to stop")
@@ -104,7 +107,7 @@ func (o *outside) follow(ev agent.Event, fx []agent.Effect, after agent.State) e
 
 // arrived takes away what the event is the outcome of.
 func (o *outside) arrived(ev agent.Event, fx []agent.Effect) {
-	switch ev := ev.(type) {
+	switch ev := any(ev).(type) {
 	case agent.ModelReplied:
 		delete(o.running, modelKey(ev.Turn, ev.Try))
 	case agent.ModelFailed:
@@ -171,7 +174,7 @@ func (b *inbox) follow(_ agent.Event, fx []agent.Effect, after agent.State) erro
 		b.open, b.hidden, b.seen = map[string]string{}, map[string]bool{}, map[string]bool{}
 	}
 	for _, f := range fx {
-		switch f := f.(type) {
+		switch f := any(f).(type) {
 		case agent.OpenItem:
 			if b.seen[f.ID] {
 				return fmt.Errorf("item %s was opened twice", f.ID)

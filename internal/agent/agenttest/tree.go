@@ -138,7 +138,7 @@ func (t *Tree) deliver(d delivery) error {
 // refusedBetween tells which refusals between agents are in order: a cancel
 // of what is ending anyway, and the report to a parent that was ended first.
 func (t *Tree) refusedBetween(d delivery, tr *Trace) error {
-	switch d.ev.(type) {
+	switch any(d.ev).(type) {
 	case agent.Cancel:
 		if tr.State.Ended() || in[agent.Cancelling](tr.State) {
 			return nil
@@ -155,7 +155,7 @@ func (t *Tree) refusedBetween(d delivery, tr *Trace) error {
 func (t *Tree) spread(id string, tr *Trace) error {
 	force := false
 	for _, f := range tr.Effects {
-		switch f := f.(type) {
+		switch f := any(f).(type) {
 		case agent.StartChild:
 			if _, ok := t.agents[f.Spec.ID]; ok {
 				return fmt.Errorf("%s was started twice", f.Spec.ID)

@@ -97,25 +97,26 @@ func verbQueued(sc *Scenario, a *args) (agent.Event, error) {
 	return agent.ModelQueued{At: sc.at(), Turn: turn, Try: try, Why: a.word(), Until: sc.when(a, "until")}, err
 }
 
-// failed KIND [after=MS] [spent= paid=]
+// failed KIND [after=MS] [gave-up] [spent= paid=]
 func verbFailed(sc *Scenario, a *args) (agent.Event, error) {
 	turn, try, err := sc.call(a)
 	kind := agent.Failure(a.word())
 	return agent.ModelFailed{
-		At: sc.at(), Turn: turn, Try: try, Kind: kind, RetryAfter: a.num("after"),
+		At: sc.at(), Turn: turn, Try: try, Kind: kind, RetryAfter: a.num("after"), GaveUp: a.flag("gave-up"),
 		Spent: a.spent(), Priced: !a.flag("unpriced"), Message: "told by the vendor",
 	}, err
 }
 
 func (a *args) spent() agent.Amount { return agent.Amount{Tokens: a.num("spent"), Cost: a.num("paid")} }
 
-// compacted ok|bad [tokens=] [spent= paid=]
+// compacted ok|bad [summary] [keep= clear=] [tokens=] [spent= paid=]
 func verbCompacted(sc *Scenario, a *args) (agent.Event, error) {
-	turn := sc.Trace.State.Turn
-	if t, ok := a.opts["turn"]; ok && t != "" {
-		turn = int(a.num("turn"))
-	}
-	return agent.Compacted{At: sc.at(), Turn: turn, OK: a.word() == "ok", Tokens: a.num("tokens"), Spent: a.spent(), Priced: true}, nil
+	turn := sc.turn(a)
+	return agent.Compacted{
+		At: sc.at(), Turn: turn, Summary: a.flag("summary"), OK: a.word() == "ok", Tokens: a.num("tokens"), Spent: a.spent(), Priced: true,
+		View: agent.View{Keep: int(a.num("keep")), Clear: int(a.num("clear"))},
+		Body: message.Of(message.User, message.KindNote, "so far"), Message: "the summary is too long",
+	}, nil
 }
 
 func (sc *Scenario) turn(a *args) int {

@@ -138,13 +138,16 @@ func (w *Walker) answer(item string) agent.Event {
 
 // outcome makes an outcome of an outside effect.
 func (w *Walker) outcome(f agent.Effect) agent.Event {
-	switch f := f.(type) {
+	switch f := any(f).(type) {
 	case agent.CallModel:
 		return w.reply(f)
 	case agent.RunTool:
 		return w.ran(f)
 	case agent.Compact:
-		return agent.Compacted{At: w.at(), Turn: f.Turn, OK: w.Dice.Intn(4) < 3, Tokens: int64(w.Dice.Intn(200)), Spent: agent.Amount{Tokens: int64(w.Dice.Intn(50))}, Priced: true}
+		return agent.Compacted{
+			At: w.at(), Turn: f.Turn, OK: w.Dice.Intn(4) < 3, Tokens: int64(w.Dice.Intn(200)), Spent: agent.Amount{Tokens: int64(w.Dice.Intn(50))}, Priced: true,
+			Summary: w.Dice.Intn(2) == 1, View: agent.View{Keep: w.Dice.Intn(w.Trace.State.Pos + 1)}, Body: message.Of(message.User, message.KindNote, "so far"),
+		}
 	case agent.Consult:
 		return agent.Consulted{At: w.at(), Item: f.Item, Answered: w.Dice.Intn(3) > 0, Confidence: w.Dice.Intn(101), Tokens: int64(w.Dice.Intn(20))}
 	case agent.RunAcceptance:
@@ -198,7 +201,7 @@ func (w *Walker) settle() agent.Event {
 		return agent.ChildEnded{At: w.at(), Task: live[0], Reason: agent.ReasonCompleted, Held: w.Trace.family.budget[live[0]]}
 	}
 	if out := s.Outstanding(); len(out) > 0 {
-		switch f := out[0].(type) {
+		switch f := any(out[0]).(type) {
 		case agent.CallModel:
 			return agent.ModelReplied{At: w.at(), Turn: f.Turn, Try: f.Try, Text: true, Stop: agent.StopEnd, Priced: true}
 		case agent.RunTool:
@@ -211,11 +214,11 @@ func (w *Walker) settle() agent.Event {
 			return agent.AcceptanceDone{At: w.at(), Passed: true}
 		}
 	}
-	for _, item := range slices.Sorted(maps.Keys(w.Trace.inbox.open)) {
-		if w.Trace.inbox.open[item] == "approval" {
-			return agent.ApprovalAnswered{At: w.at(), Item: item}
+	if items := slices.Sorted(maps.Keys(w.Trace.inbox.open)); len(items) > 0 {
+		if w.Trace.inbox.open[items[0]] == "approval" {
+			return agent.ApprovalAnswered{At: w.at(), Item: items[0]}
 		}
-		return agent.QuestionAnswered{At: w.at(), Item: item, Declined: true}
+		return agent.QuestionAnswered{At: w.at(), Item: items[0], Declined: true}
 	}
 	if s.Deadline() > 0 && !s.Ended() {
 		return w.tick()

@@ -21,10 +21,10 @@
 package catalogue
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -58,7 +58,7 @@ type Options struct {
 type Catalogue struct {
 	config    *config.Config
 	configErr error
-	env       func(string) string
+	model     string // $CADRE_MODEL
 	dial      Dial
 	idle      time.Duration
 	probeTime time.Duration
@@ -99,7 +99,7 @@ func New(o Options) *Catalogue {
 		o.CheckTime = 10 * time.Second
 	}
 	c := &Catalogue{
-		config: o.Config, configErr: o.ConfigErr, env: o.Env, dial: o.Dial,
+		config: o.Config, configErr: o.ConfigErr, model: strings.TrimSpace(o.Env("CADRE_MODEL")), dial: o.Dial,
 		idle: o.Idle, probeTime: o.ProbeTime, checkTime: o.CheckTime,
 		http: sync.OnceValue(wire.NewClient), library: embedded, offline: offline.New(),
 		found: map[string]found{}, scripts: map[string]llm.Provider{},
@@ -212,8 +212,3 @@ func (c *Catalogue) GoString() string { return c.String() }
 
 // LogValue implements slog.LogValuer.
 func (c *Catalogue) LogValue() slog.Value { return slog.StringValue(c.String()) }
-
-// within bounds a context by d.
-func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, d)
-}

@@ -40,8 +40,8 @@ type Options struct {
 	HTTP *http.Client
 	// Idle is how long the vendor may be silent, 0 for the default of wire.
 	Idle time.Duration
-	// Header and Query are added to each request, Query for instance with
-	// Azure's api-version.
+	// Header holds further headers, which win over all others; Query what is
+	// added to the address, such as Azure's api-version.
 	Header http.Header
 	Query  url.Values
 	// Whole asks for replies in one piece instead of a stream.
@@ -77,13 +77,16 @@ func New(opts Options) llm.Provider {
 	if opts.Idle == 0 && opts.Whole {
 		opts.Idle = wire.DefaultWhole
 	}
-	c := &client{opts: opts, url: strings.TrimRight(opts.BaseURL, "/") + "/chat/completions", header: opts.Header.Clone()}
+	c := &client{opts: opts, url: strings.TrimRight(opts.BaseURL, "/") + "/chat/completions", header: http.Header{}}
 	if len(opts.Query) > 0 {
 		c.url += "?" + opts.Query.Encode()
 	}
-	if c.header == nil {
-		c.header = http.Header{}
+	accept := "text/event-stream"
+	if opts.Whole {
+		accept = "application/json"
 	}
+	c.header.Set("Accept", accept)
+	c.header.Set("User-Agent", "cadre")
 	switch {
 	case opts.Key == "":
 	case opts.Quirks.KeyHeader != "":
@@ -91,11 +94,9 @@ func New(opts Options) llm.Provider {
 	default:
 		c.header.Set("Authorization", "Bearer "+opts.Key)
 	}
-	accept := "text/event-stream"
-	if opts.Whole {
-		accept = "application/json"
+	for name, values := range opts.Header {
+		c.header[http.CanonicalHeaderKey(name)] = values
 	}
-	c.header.Set("Accept", accept)
 	enc := encoder{provider: opts.Name, quirks: opts.Quirks}
 	c.format = wire.Format{Name: enc.name(), Head: enc.head, Group: enc.group}
 	return c

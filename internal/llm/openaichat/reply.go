@@ -200,13 +200,18 @@ func (b *builder) callPart(p *part, stop llm.Stop) message.Part {
 }
 
 // stop says why the reply ended. Vendors' own words are taken for what they
-// mean; a reason not known here is an end all the same.
+// mean. A reason that is not known must not pass for success: it counts as a
+// limit.
 func (b *builder) stop(resp *wire.Response, ended bool) (llm.Stop, error) {
+	stop := llm.StopLength
 	switch strings.ToLower(b.finish) {
 	case "":
 		if !ended || b.last == nil {
 			return "", resp.Cut()
 		}
+	case "stop", "end", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed", "done",
+		"tool_calls", "tool_call", "tool_use", "function_call":
+		stop = llm.StopEnd
 	case "length", "max_tokens", "model_length":
 		return llm.StopLength, nil
 	case "content_filter", "safety", "sensitive", "recitation", "blocklist", "prohibited_content":
@@ -224,7 +229,7 @@ func (b *builder) stop(resp *wire.Response, ended bool) (llm.Stop, error) {
 	case b.refused:
 		return llm.StopRefusal, nil
 	}
-	return llm.StopEnd, nil
+	return stop, nil
 }
 
 func (b *builder) brokenOff(kind llm.ErrorKind) error {

@@ -18,7 +18,9 @@ import (
 // TestOracle compares with what OpenAI's own SDK reads from the same bytes.
 func TestOracle(t *testing.T) {
 	t.Parallel()
-	wiretest.Oracle(t, func(v *wiretest.Vendor) llm.Provider { return vendor{v}.provider() })
+	wiretest.Oracle(t, func(v *wiretest.Vendor, whole bool) llm.Provider {
+		return vendor{v}.provider(func(o *Options) { o.Whole = whole })
+	})
 }
 
 // TestVendors reads what other vendors' servers send.
@@ -284,6 +286,8 @@ func TestStops(t *testing.T) {
 		{text, `"eos"`, llm.StopEnd, "", ""},
 		{text, `"end_turn"`, llm.StopEnd, "", ""},
 		{text, `"tool_calls"`, llm.StopEnd, "", ""},
+		{text, `"a new reason"`, llm.StopLength, "", ""},
+		{noInput, `"a new reason"`, llm.StopTools, "", "{}"},
 		{text, `"length"`, llm.StopLength, "", ""},
 		{text, `"max_tokens"`, llm.StopLength, "", ""},
 		{text, `"model_length"`, llm.StopLength, "", ""},

@@ -39,8 +39,8 @@ type Options struct {
 	HTTP *http.Client
 	// Idle is how long the vendor may be silent, 0 for the default of wire.
 	Idle time.Duration
-	// Header and Query are added to each request, Query for instance with
-	// Azure's api-version.
+	// Header holds further headers, which win over all others; Query what is
+	// added to the address, such as Azure's api-version.
 	Header http.Header
 	Query  url.Values
 	// Whole asks for replies in one piece instead of a stream.
@@ -82,13 +82,16 @@ func New(opts Options) llm.Provider {
 	if opts.Plain == nil {
 		opts.Plain = plain
 	}
-	c := &client{opts: opts, url: strings.TrimRight(opts.BaseURL, "/") + "/responses", header: opts.Header.Clone()}
+	c := &client{opts: opts, url: strings.TrimRight(opts.BaseURL, "/") + "/responses", header: http.Header{}}
 	if len(opts.Query) > 0 {
 		c.url += "?" + opts.Query.Encode()
 	}
-	if c.header == nil {
-		c.header = http.Header{}
+	accept := "text/event-stream"
+	if opts.Whole {
+		accept = "application/json"
 	}
+	c.header.Set("Accept", accept)
+	c.header.Set("User-Agent", "cadre")
 	switch {
 	case opts.Key == "":
 	case opts.KeyHeader != "":
@@ -96,11 +99,9 @@ func New(opts Options) llm.Provider {
 	default:
 		c.header.Set("Authorization", "Bearer "+opts.Key)
 	}
-	accept := "text/event-stream"
-	if opts.Whole {
-		accept = "application/json"
+	for name, values := range opts.Header {
+		c.header[http.CanonicalHeaderKey(name)] = values
 	}
-	c.header.Set("Accept", accept)
 	enc := encoder{provider: opts.Name}
 	c.format = wire.Format{Name: "openairesponses " + opts.Name, Head: enc.head, Group: enc.group}
 	return c

@@ -188,7 +188,8 @@ func TestFingerprint(t *testing.T) {
 		return message.Message{Role: message.Tool, Parts: []message.Part{message.ToolResult{CallID: id, IsError: failed, Parts: parts}}}
 	}
 	all := []message.Message{
-		{}, user(""), user("a"), user("b"), user("ab"), user("aXb"), user("aXXb"), reply("a"),
+		{},
+		user(""), user("a"), user("b"), user("ab"), user("aXb"), user("aXXb"), reply("a"),
 		user("pruned: see the file"), user("a tool's whole output, very long"),
 		{Role: message.User, Parts: []message.Part{message.TextPart{Text: "a"}, message.TextPart{}}},
 		{Role: message.User, Parts: []message.Part{message.TextPart{}, message.TextPart{Text: "a"}}},

@@ -347,7 +347,7 @@ func TestScrub(t *testing.T) {
 		"my own mysecret here":                                "my own [redacted] here",
 		"Incorrect API key provided: sk-proj-****abcd.":       "Incorrect API key provided: [redacted]",
 		"key AIzaSyA1234567890abcdefg is bad":                 "key [redacted] is bad",
-		`header "Authorization: Bearer abc.def-1234567890"`:       `header "Authorization: Bearer [redacted]"`,
+		`header "Authorization: Bearer abc.def-1234567890"`:   `header "Authorization: Bearer [redacted]"`,
 		"GET /v1beta/models?key=abcdefgh1234&alt=sse failed":  "GET /v1beta/models?key=[redacted]&alt=sse failed",
 		"sk-ant-api03-abcdefghijkl":                           "[redacted]",
 		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NSJ9.abcdefgh1": "[redacted]",

@@ -1,5 +1,7 @@
 //go:build !windows
 
+// This file measures commits, loads and the feed's reads.
+
 package sqlite
 
 import (

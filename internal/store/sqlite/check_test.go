@@ -1,3 +1,5 @@
+// This file plants damage and wants Check to name it.
+
 package sqlite
 
 import (

@@ -1,3 +1,5 @@
+// This file tests the data folder: its owner, its readers, full disks, damage.
+
 package sqlite
 
 import (

@@ -41,7 +41,7 @@ FROM artifacts f JOIN chats c ON c.n = f.chat LEFT JOIN agents a ON a.n = f.agen
 	promptSQL = `SELECT text FROM prompts WHERE id = ?`
 )
 
-// User returns a user.
+// User implements store.Store.
 func (s *Store) User(ctx context.Context, id string) (*store.User, error) {
 	return readOne(ctx, s, "user", id, userSQL, func(p *params) { p.text(id) }, func(c *columns) (store.User, error) {
 		return store.User{ID: c.text(), Name: c.text(), CreatedAt: c.int64()}, nil

@@ -1,3 +1,6 @@
+// This file reads the SQL of the package: the log only grows, and no read scans
+// a table.
+
 package sqlite
 
 import (

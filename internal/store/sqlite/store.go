@@ -76,7 +76,7 @@ var _ store.Store = (*Store)(nil)
 // fails with store.ErrInUse if another process owns the folder.
 func Open(dir string, opts Options) (_ *Store, err error) {
 	opts = opts.withDefaults()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeFolder(dir); err != nil {
 		return nil, fmt.Errorf("creating the data folder: %w", err)
 	}
 	held, err := lock(dir)
@@ -90,6 +90,9 @@ func Open(dir string, opts Options) (_ *Store, err error) {
 	}()
 
 	name := filepath.Join(dir, dbName)
+	if err := makeFile(name); err != nil {
+		return nil, fmt.Errorf("creating the database: %w", err)
+	}
 	conn, err := openWriter(name, opts)
 	if err != nil {
 		return nil, failure("opening "+name, err)
@@ -102,7 +105,7 @@ func Open(dir string, opts Options) (_ *Store, err error) {
 	if err := migrate(conn); err != nil {
 		return nil, failure("opening "+name, err)
 	}
-	if err := errors.Join(syncDir(dir), syncDir(filepath.Dir(dir))); err != nil {
+	if err := syncDir(dir); err != nil {
 		return nil, fmt.Errorf("making %s durable: %w", dir, err)
 	}
 	w, err := startWriter(conn)
@@ -143,6 +146,31 @@ func (s *Store) Close() error {
 	return s.closeErr
 }
 
+// makeFolder creates a folder that only its owner can look into, durably.
+func makeFolder(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	// A parent that may be passed through but not read cannot be synced.
+	if err := syncDir(filepath.Dir(dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return nil
+}
+
+// makeFile creates the file, if it is absent, so that only its owner can read
+// it: SQLite gives the files beside it the same rights.
+func makeFile(name string) error {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
 func openWriter(name string, opts Options) (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(name, sqlite.OpenReadWrite|sqlite.OpenCreate)
 	if err != nil {
@@ -150,7 +178,7 @@ func openWriter(name string, opts Options) (*sqlite.Conn, error) {
 	}
 	conn.SetBusyTimeout(opts.BusyTimeout)
 	err = pragmas(conn,
-		"page_size = 4096", "journal_mode = WAL",
+		"journal_mode = WAL",
 		"synchronous = FULL",
 		fmt.Sprintf("cache_size = -%d", writerCacheKB),
 		fmt.Sprintf("wal_autocheckpoint = %d", checkpointPages),

@@ -1,6 +1,9 @@
+// This file runs the suite that every store passes.
+
 package sqlite
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -9,7 +12,12 @@ import (
 	"github.com/cadre-dev/cadre/internal/store/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(ownerEnv); dir != "" {
+		own(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, dir string) store.Store {

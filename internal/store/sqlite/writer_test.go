@@ -1,3 +1,5 @@
+// This file tests the writer: groups, its memory, and the views.
+
 package sqlite
 
 import (

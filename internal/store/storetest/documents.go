@@ -3,37 +3,26 @@
 package storetest
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
-// users is what a store offers beside the interface.
-type users interface {
-	User(ctx context.Context, id string) (*store.User, error)
-}
-
 func testUsers(s *suite) {
-	st, ok := s.Store.(users)
-	if !ok {
-		s.Skip("the store cannot read users")
-	}
 	u := store.User{ID: "u1", Name: "Berta", CreatedAt: 11}
 	other := store.User{ID: "u2", Name: "Carl", CreatedAt: 12}
 	s.commit(s.entry("", "", "UserPut", store.PutUser{User: u}, store.PutUser{User: other}))
-	got, err := st.User(s.ctx(), "u1")
+	got, err := s.User(s.ctx(), "u1")
 	s.ok(err)
 	s.equal(*got, u, "the user")
 
 	u.Name, u.CreatedAt = "Berta B.", 13
 	s.commit(s.entry("", "", "UserPut", store.PutUser{User: u}))
-	got, err = st.User(s.ctx(), "u1")
+	got, err = s.User(s.ctx(), "u1")
 	s.ok(err)
 	s.equal(*got, u, "the user, replaced")
-	got, err = st.User(s.ctx(), "u2")
+	got, err = s.User(s.ctx(), "u2")
 	s.ok(err)
 	s.equal(*got, other, "the other user")
 }
@@ -515,6 +504,7 @@ func testArtifacts(s *suite) {
 func testNotFound(s *suite) {
 	s.startChat("c1")
 	for what, err := range map[string]error{
+		"user":      second(s.User(s.ctx(), "u9")),
 		"chat":      second(s.Chat(s.ctx(), "c9")),
 		"agent":     second(s.Agent(s.ctx(), "c9")),
 		"load":      second(s.Load(s.ctx(), "c9")),
@@ -548,9 +538,6 @@ func testNotFound(s *suite) {
 	last, err := s.LastSeq(s.ctx())
 	s.ok(err)
 	s.equal(last, int64(1), "the newest number after nothing but failures")
-	if errors.Is(store.ErrNotFound, store.ErrDuplicate) {
-		s.Error("the errors cannot be told apart")
-	}
 }
 
 func second[T any](_ T, err error) error { return err }

@@ -33,8 +33,8 @@ type GoldenCall struct {
 }
 
 // Oracle reads every fixture for which there is a golden file, with a provider
-// that calls v, and compares.
-func Oracle(t *testing.T, provider func(v *Vendor) llm.Provider) {
+// that calls v and asks for replies in one piece or for streams, and compares.
+func Oracle(t *testing.T, provider func(v *Vendor, whole bool) llm.Provider) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.golden.json")
 	if err != nil || len(files) == 0 {
@@ -52,7 +52,8 @@ func Oracle(t *testing.T, provider func(v *Vendor) llm.Provider) {
 			if err := json.Unmarshal(b, &want); err != nil {
 				t.Fatal(err)
 			}
-			r, err := Call(t, provider(Serve(t, Say(ContentType(name), Fixture(t, name)))), Ask("x"))
+			v := Serve(t, Say(ContentType(name), Fixture(t, name)))
+			r, err := Call(t, provider(v, filepath.Ext(name) == ".json"), Ask("x"))
 			if err != nil {
 				t.Fatal(err)
 			}

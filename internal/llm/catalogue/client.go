@@ -1,0 +1,140 @@
+// Clients: made at first use, one for a provider wherever that will do.
+
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+
+	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/scripted"
+	"github.com/cadre-dev/cadre/internal/llm/wire"
+)
+
+// clientKey is what clients differ by.
+type clientKey struct {
+	provider string
+	model    string // if it is a part of the address
+	noImages bool
+}
+
+// client returns the client for a model.
+func (c *Catalogue) client(m Model) (llm.Provider, error) {
+	switch m.Provider {
+	case offlineName:
+		return c.offline, nil
+	case scriptedName:
+		return c.script(m.ID)
+	}
+	p := c.provider(m.Provider)
+	if p == nil {
+		return nil, fmt.Errorf("there is no provider %q", m.Provider)
+	}
+	next, err := c.shared(p, m)
+	if err != nil {
+		return nil, err
+	}
+	return &client{next: next, ref: m.Ref(), most: m.MaxOutput, secrets: p.secrets}, nil
+}
+
+// shared returns the client that all models of p use that can.
+func (c *Catalogue) shared(p *provider, m Model) (llm.Provider, error) {
+	key := clientKey{provider: p.name, noImages: m.Listed && !m.Images}
+	e := Endpoint{
+		Provider: p.name, Vendor: p.vendor.name, Kind: p.kind, BaseURL: p.base, Key: p.key, Bearer: p.bearer,
+		Header: p.header, Query: p.query, NoImages: key.noImages, HTTP: c.http(), Idle: c.idle,
+	}
+	if p.classic {
+		key.model = m.ID
+		e.BaseURL += "/deployments/" + url.PathEscape(m.ID)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if made, ok := c.clients[key]; ok {
+		return made, nil
+	}
+	made, err := c.dial(e)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for %s: %w", p.name, err)
+	}
+	c.clients[key] = made
+	return made, nil
+}
+
+// script loads a script, once.
+func (c *Catalogue) script(name string) (llm.Provider, error) {
+	file := name[len(scriptedPrefix):]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p, ok := c.scripts[file]; ok {
+		return p, nil
+	}
+	if file == "" {
+		return nil, &NameError{Name: name, Problem: "it lacks the file of the script", Hint: "write it behind the colon, as in scripted:demo.yaml"}
+	}
+	p, err := scripted.Load(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the script of model %s: %w", name, err)
+	}
+	c.scripts[file] = p
+	return p, nil
+}
+
+// client makes the calls of one model. It stands in front of the wire client,
+// whose options hold the key in plain text, so that printing a provider shows
+// no more than its name.
+type client struct {
+	next    llm.Provider
+	ref     string
+	most    int64 // tokens the model can write, 0 if unknown
+	secrets func() []string
+}
+
+var _ llm.Provider = (*client)(nil)
+
+// Call implements llm.Provider. It asks for no more output than the model has:
+// vendors refuse such a request instead of doing what they can.
+func (c *client) Call(ctx context.Context, req *llm.Request, onDelta func(llm.Delta)) (*llm.Reply, error) {
+	if c.most > 0 && req.MaxOutput > c.most {
+		capped := *req
+		capped.MaxOutput = c.most
+		req = &capped
+	}
+	reply, err := c.next.Call(ctx, req, onDelta)
+	if err != nil {
+		return nil, c.scrub(err)
+	}
+	return reply, nil
+}
+
+// scrub takes secrets out of an error: the wire clients know keys in the usual
+// headers, but not what else was configured.
+func (c *client) scrub(err error) error {
+	text := err.Error()
+	for _, s := range c.secrets() {
+		if !strings.Contains(text, s) {
+			continue
+		}
+		e, ok := errors.AsType[*llm.Error](err)
+		if !ok {
+			return errors.New(wire.Scrub(text, c.secrets()...))
+		}
+		clean := *e
+		clean.Message, clean.Err = wire.Scrub(e.Message, c.secrets()...), nil
+		return &clean
+	}
+	return err
+}
+
+// String is the name of the model.
+func (c *client) String() string { return c.ref }
+
+// GoString keeps %#v from showing more than String.
+func (c *client) GoString() string { return c.ref }
+
+// LogValue implements slog.LogValuer.
+func (c *client) LogValue() slog.Value { return slog.StringValue(c.ref) }

@@ -1,0 +1,129 @@
+// A model, and what is known of it.
+
+package catalogue
+
+import (
+	"strings"
+
+	"github.com/cadre-dev/cadre/internal/config"
+	"github.com/cadre-dev/cadre/internal/message"
+)
+
+const (
+	offlineName    = "offline"
+	scriptedName   = "scripted"
+	scriptedPrefix = "scripted:"
+)
+
+// Model is what is known of a model of a provider.
+type Model struct {
+	Provider  string `json:"provider"`
+	ID        string `json:"id"` // as the provider knows it
+	Name      string `json:"name,omitempty"`
+	Window    int64  `json:"window,omitempty"`     // tokens it can read, 0 if unknown
+	MaxOutput int64  `json:"max_output,omitempty"` // tokens it can write, 0 if unknown
+	Price     Price  `json:"price"`
+	Images    bool   `json:"images"`
+	Reasoning bool   `json:"reasoning"`
+	Tools     bool   `json:"tools"`
+
+	// Listed: its abilities are known, not assumed.
+	Listed bool `json:"listed"`
+}
+
+// Ref is the name under which the model is found again, provider/model. It
+// names one model for good, where a tier or a short name may move on; the
+// scheduler's lanes are named so.
+func (m Model) Ref() string {
+	if m.Provider == offlineName || m.Provider == scriptedName {
+		return m.ID
+	}
+	return m.Provider + "/" + m.ID
+}
+
+// Cost prices a call, see Price.Cost.
+func (m Model) Cost(u message.Usage) (micros int64, known bool) { return m.Price.Cost(u) }
+
+func offlineModel() Model {
+	return Model{Provider: offlineName, ID: offlineName, Name: "Offline (fixed rules, no language model)", Price: free(), Tools: true, Listed: true}
+}
+
+func scriptedModel(name string) Model {
+	return Model{Provider: scriptedName, ID: name, Name: "Scripted", Price: free(), Tools: true, Listed: true}
+}
+
+// unlisted is a model of which nothing but its id is known. That it can use
+// tools is assumed: without them it would be of no use here.
+func unlisted(p *provider, id string) Model {
+	m := Model{Provider: p.name, ID: id, Tools: true}
+	if p.vendor.local && !isRemote(id) {
+		m.Price = free()
+	}
+	return m
+}
+
+// isRemote tells the models that Ollama passes on to its own cloud, which are
+// paid for.
+func isRemote(id string) bool {
+	return strings.HasSuffix(id, "-cloud") || strings.HasSuffix(id, ":cloud")
+}
+
+// override returns m with what is configured about it.
+func override(m Model, x config.Model) Model {
+	if x.Name != "" {
+		m.Name = x.Name
+	}
+	if x.Window > 0 {
+		m.Window = x.Window
+	}
+	if x.MaxOutput > 0 {
+		m.MaxOutput = x.MaxOutput
+	}
+	m.Price = m.Price.override(x.Price)
+	for _, a := range []struct {
+		to   *bool
+		from *bool
+	}{{&m.Images, x.Images}, {&m.Reasoning, x.Reasoning}, {&m.Tools, x.Tools}} {
+		if a.from != nil {
+			*a.to = *a.from
+			m.Listed = true
+		}
+	}
+	return m
+}
+
+// models returns the models of p: those of the built-in list, those that are
+// configured, and those that a local server was found to have.
+func (c *Catalogue) models(p *provider) []Model {
+	var out []Model
+	at := map[string]int{}
+	add := func(m Model) {
+		m.Provider = p.name
+		key := strings.ToLower(m.ID)
+		if i, ok := at[key]; ok {
+			out[i] = m
+			return
+		}
+		at[key] = len(out)
+		out = append(out, m)
+	}
+	if p.vendor.listed != "" {
+		for _, m := range c.library().models(p.vendor.listed) {
+			add(m)
+		}
+	}
+	c.mu.RLock()
+	local := c.local[p.name]
+	c.mu.RUnlock()
+	for _, m := range local {
+		add(m)
+	}
+	for _, x := range p.declared {
+		m := unlisted(p, x.ID)
+		if i, ok := at[strings.ToLower(x.ID)]; ok {
+			m = out[i]
+		}
+		add(override(m, x))
+	}
+	return out
+}
