@@ -11,6 +11,7 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/llm/wire"
+	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 	"github.com/cadre-dev/cadre/internal/message"
 )
 
@@ -20,19 +21,18 @@ const chunk = "event: content_block_delta\ndata: {\"type\":\"content_block_delta
 // delta: HTTP, event, JSON. The server writes a hundred at a time; the time of
 // its own goroutine is in the figure.
 func BenchmarkChunk(b *testing.B) {
-	head, tail, _ := strings.Cut(load(b, "text.sse"), "event: content_block_delta")
+	head, tail, _ := strings.Cut(wiretest.Fixture(b, "text.sse"), "event: content_block_delta")
 	_, tail, _ = strings.Cut(tail, "event: content_block_stop")
 	const batch = 100
 	batched := strings.Repeat(chunk, batch)
-	s := serve(b, func(w http.ResponseWriter, _ *http.Request) {
+	p := to(b, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, head)
 		for range b.N/batch + 1 {
 			_, _ = io.WriteString(w, batched)
 			_ = http.NewResponseController(w).Flush()
 		}
 		_, _ = io.WriteString(w, "event: content_block_stop"+tail)
-	})
-	p := to(s, Options{})
+	}, Options{})
 	b.ReportAllocs()
 	b.ResetTimer()
 	n := 0

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 )
 
 func body(kind, text string) string {
@@ -43,9 +44,9 @@ func TestKindsOfErrors(t *testing.T) {
 		{409, nil, body("conflict", "no"), llm.ErrServer, 0},
 		{502, nil, "<html>Bad Gateway</html>", llm.ErrServer, 0},
 	} {
-		_, _, err := call(t.Context(), to(serve(t, failure(tt.status, tt.header, tt.body)), Options{Key: "k"}), hello())
+		_, err := wiretest.Call(t, to(t, answers(tt.status, tt.header, tt.body), Options{Key: "k"}), hello())
 		var e *llm.Error
-		if !errors.As(err, &e) || e.Kind != tt.want || e.Status != tt.status || e.RetryAfter != tt.wait || e.RequestID != "req_test" {
+		if !errors.As(err, &e) || e.Kind != tt.want || e.Status != tt.status || e.RetryAfter != tt.wait || e.RequestID != requestID {
 			t.Errorf("%d %s: got %+v", tt.status, tt.body, err)
 		}
 	}
@@ -54,19 +55,20 @@ func TestKindsOfErrors(t *testing.T) {
 // TestErrorInStream is told after the answer had begun well.
 func TestErrorInStream(t *testing.T) {
 	t.Parallel()
-	head, _, _ := strings.Cut(load(t, "tool.sse"), "event: content_block_stop")
+	head, _, _ := strings.Cut(wiretest.Fixture(t, "tool.sse"), "event: content_block_stop")
 	for kind, want := range map[string]llm.ErrorKind{
 		"overloaded_error": llm.ErrOverloaded, "api_error": llm.ErrServer, "rate_limit_error": llm.ErrRateLimit,
 		"timeout_error": llm.ErrTimeout, "invalid_request_error": llm.ErrBadRequest, "something_new": llm.ErrServer,
 	} {
 		stream := head + "event: error\ndata: " + `{"type": "error", "error": {"type": "` + kind + `", "message": "Sorry"}}` + "\n\n"
-		r, deltas, err := call(t.Context(), to(serve(t, events(stream, 100)), Options{}), hello())
+		deltas := 0
+		r, err := to(t, events(stream, 100), Options{}).Call(t.Context(), hello(), func(llm.Delta) { deltas++ })
 		var e *llm.Error
-		if r != nil || !errors.As(err, &e) || e.Kind != want || e.Message != "Sorry" || e.RequestID != "req_test" || e.Usage.Input != 472 {
+		if r != nil || !errors.As(err, &e) || e.Kind != want || e.Message != "Sorry" || e.RequestID != requestID || e.Usage.Input != 472 {
 			t.Errorf("%s: got %v, %+v", kind, r, err)
 		}
-		if len(deltas) != 2 {
-			t.Errorf("%s: got the deltas %v", kind, deltas)
+		if deltas != 2 {
+			t.Errorf("%s: got %d deltas", kind, deltas)
 		}
 	}
 }
@@ -80,28 +82,18 @@ func TestBrokenChunks(t *testing.T) {
 		`{"type":"content_block_delta","index":0,"delta":[]}`, `{"type":"content_block_start","index":5,"content_block":{"type":"tool_use","id":{}}}`,
 		`{"type":"content_block_start","index":5,"content_block":[]}`, `{"type":"message_delta","delta":[]}`, `{"type":"message_start","message":[]}`,
 	} {
-		stream := strings.Replace(load(t, "text.sse"), "event: content_block_stop", "event: x\ndata: "+data+"\n\nevent: content_block_stop", 1)
-		if r, _, err := call(t.Context(), to(serve(t, events(stream, 100)), Options{}), hello()); r != nil || llm.KindOf(err) != llm.ErrNetwork {
+		stream := strings.Replace(wiretest.Fixture(t, "text.sse"), "event: content_block_stop", "event: x\ndata: "+data+"\n\nevent: content_block_stop", 1)
+		if r, err := wiretest.Call(t, to(t, events(stream, 100), Options{}), hello()); r != nil || llm.KindOf(err) != llm.ErrNetwork {
 			t.Errorf("%s: got %v, %v", data, r, err)
 		}
 	}
 }
 
-// stalls plays a piece of a stream and then says nothing more.
-func stalls(stream string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if stream != "" {
-			events(stream, len(stream))(w, r)
-		}
-		<-r.Context().Done()
-	}
-}
-
 func TestStall(t *testing.T) {
 	t.Parallel()
-	head, _, _ := strings.Cut(load(t, "text.sse"), "event: content_block_stop")
+	head, _, _ := strings.Cut(wiretest.Fixture(t, "text.sse"), "event: content_block_stop")
 	for _, stream := range []string{"", head} {
-		r, _, err := call(t.Context(), to(serve(t, stalls(stream)), Options{Idle: 30 * time.Millisecond}), hello())
+		r, err := wiretest.Call(t, to(t, wiretest.Hang(stream), Options{Idle: 30 * time.Millisecond}), hello())
 		if r != nil || llm.KindOf(err) != llm.ErrTimeout {
 			t.Errorf("after %d bytes: got %v, %v", len(stream), r, err)
 		}
@@ -110,12 +102,8 @@ func TestStall(t *testing.T) {
 
 func TestConnectionLost(t *testing.T) {
 	t.Parallel()
-	head, _, _ := strings.Cut(load(t, "text.sse"), "event: content_block_stop")
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		events(head, len(head))(w, r)
-		panic(http.ErrAbortHandler)
-	})
-	if r, _, err := call(t.Context(), to(s, Options{}), hello()); r != nil || llm.KindOf(err) != llm.ErrNetwork {
+	head, _, _ := strings.Cut(wiretest.Fixture(t, "text.sse"), "event: content_block_stop")
+	if r, err := wiretest.Call(t, to(t, wiretest.Break(head), Options{}), hello()); r != nil || llm.KindOf(err) != llm.ErrNetwork {
 		t.Errorf("got %v, %v", r, err)
 	}
 	gone := httptest.NewServer(http.NotFoundHandler())
@@ -127,10 +115,10 @@ func TestConnectionLost(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	head, _, _ := strings.Cut(load(t, "text.sse"), "event: content_block_stop")
+	head, _, _ := strings.Cut(wiretest.Fixture(t, "text.sse"), "event: content_block_stop")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p := to(serve(t, stalls(head)), Options{})
+	p := to(t, wiretest.Hang(head), Options{})
 	r, err := p.Call(ctx, hello(), func(llm.Delta) { cancel() })
 	if r != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, %v", r, err)
@@ -139,11 +127,11 @@ func TestCancel(t *testing.T) {
 
 func TestKeysStaySecret(t *testing.T) {
 	t.Parallel()
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	echo := func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, body("authentication_error", r.Header.Get("X-Api-Key")+" and "+r.Header.Get("Authorization")+" are invalid"))
-	})
-	_, _, err := call(t.Context(), to(s, Options{Key: "top-secret-1", AuthToken: "top-secret-2"}), hello())
+	}
+	_, err := wiretest.Call(t, to(t, echo, Options{Key: "top-secret-1", AuthToken: "top-secret-2"}), hello())
 	if err == nil || strings.Contains(err.Error(), "top-secret") || !strings.Contains(err.Error(), "[redacted]") {
 		t.Errorf("got %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/llm/modelserver"
 	"github.com/cadre-dev/cadre/internal/llm/scripted"
+	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 	"github.com/cadre-dev/cadre/internal/message"
 )
 
@@ -46,7 +47,7 @@ func TestModelServer(t *testing.T) {
 			Tools:    []llm.Tool{{Name: "LS", Schema: json.RawMessage(`{"type":"object"}`)}, {Name: "Read"}},
 			Messages: []message.Message{message.Of(message.User, message.KindUser, "What is here?")},
 		}
-		r, deltas, err := call(t.Context(), p, req)
+		r, err := wiretest.Call(t, p, req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,22 +55,21 @@ func TestModelServer(t *testing.T) {
 		if r.Stop != llm.StopTools || len(calls) != 2 || r.Usage != (message.Usage{Input: 10, Output: 7, CacheRead: 3, CacheWrite: 2, Reasoning: 1}) {
 			t.Errorf("got %+v", r)
 		}
-		checkDeltas(t, r, deltas)
 		req.Messages = append(
 			req.Messages, message.Message{Role: message.Assistant, Kind: message.KindReply, Parts: r.Parts},
 			result(calls[0].ID, text("main.go")), result(calls[1].ID), message.Of(message.User, message.KindNote, "Be quick."),
 		)
-		if r, _, err = call(t.Context(), p, req); err != nil {
+		if r, err = wiretest.Call(t, p, req); err != nil {
 			t.Fatal(err)
 		}
 		if r.Stop != llm.StopEnd || message.Text(r.Parts) != "There is one file." {
 			t.Errorf("got %+v", r)
 		}
 		req.Messages = append(req.Messages, message.Message{Role: message.Assistant, Parts: r.Parts}, message.Of(message.User, message.KindUser, "And now?"))
-		if _, _, err = call(t.Context(), p, req); llm.KindOf(err) != llm.ErrOverloaded {
+		if _, err = wiretest.Call(t, p, req); llm.KindOf(err) != llm.ErrOverloaded {
 			t.Errorf("got %v", err)
 		}
-		if _, _, err = call(t.Context(), New(Options{BaseURL: srv.URL, Key: "wrong"}), req); llm.KindOf(err) != llm.ErrAuth {
+		if _, err = wiretest.Call(t, New(Options{BaseURL: srv.URL, Key: "wrong"}), req); llm.KindOf(err) != llm.ErrAuth {
 			t.Errorf("with a wrong key: got %v", err)
 		}
 	}

@@ -345,17 +345,22 @@ func appendCall(dst []byte, c *message.ToolCall) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// appendID appends the id of a call. Other vendors' contain characters that
-// this one refuses; the same id becomes the same text everywhere.
+// appendID appends the id of a call. One of another vendor that this one would
+// refuse is replaced, in the call and in its result alike.
 func appendID(dst []byte, id string) []byte {
-	dst = append(dst, '"')
+	if !isID(id) {
+		id = "toolu_" + wire.HashID(id, 24)
+	}
+	return wire.AppendString(dst, id)
+}
+
+func isID(id string) bool {
 	for _, c := range []byte(id) {
 		switch {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
-			dst = append(dst, c)
 		default:
-			dst = append(dst, '_')
+			return false
 		}
 	}
-	return append(dst, '"')
+	return id != "" && len(id) <= 64
 }

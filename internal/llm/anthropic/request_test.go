@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire"
+	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 	"github.com/cadre-dev/cadre/internal/message"
 )
 
@@ -96,6 +98,7 @@ func TestRequest(t *testing.T) {
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	user := `{"role":"user","content":[{"type":"text","text":"hi"}]}`
+	odd := "toolu_" + wire.HashID("functions.LS:0", 24)
 	own := message.ThinkingPart{Text: "hm", Signature: "s", Provider: "anthropic", Model: "m"}
 	foreign, other, cut, omitted := own, own, own, own
 	foreign.Provider, other.Model, cut.Signature, omitted.Text = "elsewhere", "m2", "", ""
@@ -115,7 +118,7 @@ func TestMessages(t *testing.T) {
 		{"a reply of foreign thinking", []message.Message{said(message.User, text("hi")), said(message.Assistant, foreign)}, user},
 		{"results come first", []message.Message{said(message.User, text("hi")), result("a", text("1")), result("b")}, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"1"}]},{"type":"tool_result","tool_use_id":"b"},{"type":"text","text":"hi"}]}`},
 		{"an error without words", []message.Message{said(message.Tool, message.ToolResult{CallID: "a", IsError: true, Parts: []message.Part{text("")}})}, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"The tool failed and said nothing."}],"is_error":true}]}`},
-		{"another vendor's ids", []message.Message{said(message.Assistant, toolCall("functions.LS:0", "LS", `{}`)), result("functions.LS:0")}, `{"role":"assistant","content":[{"type":"tool_use","id":"functions_LS_0","name":"LS","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"functions_LS_0"}]}`},
+		{"another vendor's ids", []message.Message{said(message.Assistant, toolCall("functions.LS:0", "LS", `{}`)), result("functions.LS:0")}, `{"role":"assistant","content":[{"type":"tool_use","id":"` + odd + `","name":"LS","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"` + odd + `"}]}`},
 		{"images of no bytes, or by the model", []message.Message{said(message.User, message.ImagePart{}, text("hi")), said(message.Assistant, message.ImagePart{Data: []byte("x")})}, user},
 		{"none", nil, ""},
 	} {
@@ -244,7 +247,7 @@ func TestMarksMeet(t *testing.T) {
 
 func TestHeaders(t *testing.T) {
 	t.Parallel()
-	stream := load(t, "text.sse")
+	stream := wiretest.Fixture(t, "text.sse")
 	for _, tt := range []struct {
 		name string
 		opts Options
@@ -255,17 +258,18 @@ func TestHeaders(t *testing.T) {
 		{"version and beta", Options{Version: "2030-01-01", Beta: []string{"a", "b"}}, http.Header{"Anthropic-Version": {"2030-01-01"}, "Anthropic-Beta": {"a,b"}}},
 		{"own", Options{Key: "k", Header: http.Header{"x-api-key": {"other"}, "X-Team": {"1"}}}, http.Header{"X-Api-Key": {"other"}, "X-Team": {"1"}}},
 	} {
-		s := serve(t, events(stream, len(stream)))
-		if _, _, err := call(t.Context(), to(s, tt.opts), hello()); err != nil {
+		v := wiretest.Serve(t, events(stream, len(stream)))
+		if _, err := wiretest.Call(t, at(v, tt.opts), hello()); err != nil {
 			t.Fatal(err)
 		}
+		request, _ := v.Last()
 		for k, v := range tt.want {
-			if got := s.headers[0][k]; !reflect.DeepEqual(got, v) {
+			if got := request.Header[k]; !reflect.DeepEqual(got, v) {
 				t.Errorf("%s: %s is %q, want %q", tt.name, k, got, v)
 			}
 		}
-		if s.paths[0] != "/v1/messages" {
-			t.Errorf("asked %s", s.paths[0])
+		if request.URL.Path != "/v1/messages" {
+			t.Errorf("asked %s", request.URL.Path)
 		}
 	}
 	for base, want := range map[string]string{

@@ -1,53 +1,26 @@
-// A server for the tests: it plays bytes and keeps what it was asked.
+// Answers for the tests, and what is asked.
 
 package anthropic
 
 import (
-	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 	"github.com/cadre-dev/cadre/internal/message"
 )
 
-// server answers all requests in the same way.
-type server struct {
-	*httptest.Server
-
-	mu      sync.Mutex
-	bodies  []string
-	headers []http.Header
-	paths   []string
-}
-
-func serve(t testing.TB, answer http.HandlerFunc) *server {
-	t.Helper()
-	s := &server{}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		s.mu.Lock()
-		s.bodies = append(s.bodies, string(body))
-		s.headers = append(s.headers, r.Header)
-		s.paths = append(s.paths, r.URL.Path)
-		s.mu.Unlock()
-		w.Header().Set("Request-Id", "req_test")
-		answer(w, r)
-	}))
-	t.Cleanup(s.Close)
-	return s
-}
+const requestID = "req_test"
 
 // events answers with a stream, size bytes at a time.
 func events(stream string, size int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		w.Header().Set("Content-Type", wiretest.EventStream)
+		w.Header().Set("Request-Id", requestID)
 		for len(stream) > 0 {
 			n := min(size, len(stream))
 			if _, err := io.WriteString(w, stream[:n]); err != nil {
@@ -59,9 +32,11 @@ func events(stream string, size int) http.HandlerFunc {
 	}
 }
 
-// failure answers with an error.
-func failure(status int, header map[string]string, body string) http.HandlerFunc {
+// answers sends one body.
+func answers(status int, header map[string]string, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Request-Id", requestID)
 		for k, v := range header {
 			w.Header().Set(k, v)
 		}
@@ -70,31 +45,22 @@ func failure(status int, header map[string]string, body string) http.HandlerFunc
 	}
 }
 
-func load(t testing.TB, name string) string {
-	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
 // hello is a request that says hello.
 func hello() *llm.Request {
-	return &llm.Request{Model: "claude-opus-4-6", MaxOutput: 100, Messages: []message.Message{
+	return &llm.Request{Model: asked, MaxOutput: 100, Messages: []message.Message{
 		message.Of(message.User, message.KindUser, "Hello"),
 	}}
 }
 
-// call makes one call and gathers its deltas.
-func call(ctx context.Context, p llm.Provider, req *llm.Request) (*llm.Reply, []llm.Delta, error) {
-	var deltas []llm.Delta
-	r, err := p.Call(ctx, req, func(d llm.Delta) { deltas = append(deltas, d) })
-	return r, deltas, err
+// to is a provider that calls a vendor answering so.
+func to(t testing.TB, answer http.HandlerFunc, opts Options) llm.Provider {
+	t.Helper()
+	return at(wiretest.Serve(t, answer), opts)
 }
 
-func to(s *server, opts Options) llm.Provider {
-	opts.BaseURL = s.URL
+// at is a provider that calls v.
+func at(v *wiretest.Vendor, opts Options) llm.Provider {
+	opts.BaseURL = v.URL
 	if opts.Idle == 0 {
 		opts.Idle = time.Minute
 	}

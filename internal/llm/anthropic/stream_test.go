@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 	"github.com/cadre-dev/cadre/internal/message"
 )
 
@@ -21,14 +22,14 @@ var (
 	replies = map[string]*llm.Reply{
 		"text.sse": {
 			Parts: []message.Part{message.TextPart{Text: "Hello!"}},
-			Stop:  llm.StopEnd, Usage: message.Usage{Input: 25, Output: 15}, Model: asked, RequestID: "req_test",
+			Stop:  llm.StopEnd, Usage: message.Usage{Input: 25, Output: 15}, Model: asked, RequestID: requestID,
 		},
 		"tool.sse": {
 			Parts: []message.Part{
 				message.TextPart{Text: "Okay, let's check the weather for San Francisco, CA:"},
 				message.ToolCall{ID: "toolu_01T1x1fJ34qAmk2tNTrN7Up6", Name: "get_weather", Input: json.RawMessage(`{"location": "San Francisco, CA"}`)},
 			},
-			Stop: llm.StopTools, Usage: message.Usage{Input: 472, Output: 89}, Model: asked, RequestID: "req_test",
+			Stop: llm.StopTools, Usage: message.Usage{Input: 472, Output: 89}, Model: asked, RequestID: requestID,
 		},
 		"thinking.sse": {
 			Parts: []message.Part{
@@ -36,7 +37,7 @@ var (
 				message.ThinkingPart{Encrypted: "EmwKAhgBEgy3va3pzix/LafPsn4aDFIT2Xlxh0L5L8rLVyIwxtE3rAFBa8cr3qpP", Provider: "anthropic", Model: asked},
 				message.TextPart{Text: "The greatest common divisor of 1071 and 462 is **21**."},
 			},
-			Stop: llm.StopEnd, Model: asked, RequestID: "req_test",
+			Stop: llm.StopEnd, Model: asked, RequestID: requestID,
 			Usage: message.Usage{Input: 25, Output: 210, CacheWrite: 1024, CacheRead: 2048, Reasoning: 180},
 		},
 		"parallel.sse": {
@@ -45,11 +46,11 @@ var (
 				message.ToolCall{ID: "toolu_B", Name: "get_time", Input: json.RawMessage(`{}`)},
 				message.ToolCall{ID: "toolu_C", Name: "get_all", Input: json.RawMessage(`{"eager":true}`)},
 			},
-			Stop: llm.StopTools, Usage: message.Usage{Input: 10, Output: 30}, Model: "claude-sonnet-4-5-20250929", RequestID: "req_test",
+			Stop: llm.StopTools, Usage: message.Usage{Input: 10, Output: 30}, Model: "claude-sonnet-4-5-20250929", RequestID: requestID,
 		},
 		"unknown.sse": {
 			Parts: []message.Part{message.TextPart{Text: "Here's the weather"}},
-			Stop:  llm.StopEnd, Usage: message.Usage{Input: 10682, Output: 510}, Model: asked, RequestID: "req_test",
+			Stop:  llm.StopEnd, Usage: message.Usage{Input: 10682, Output: 510}, Model: asked, RequestID: requestID,
 		},
 	}
 )
@@ -59,7 +60,7 @@ func TestStreams(t *testing.T) {
 	for name, want := range replies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			stream := load(t, name)
+			stream := wiretest.Fixture(t, name)
 			noisy := ": keep-alive\n\n" + strings.ReplaceAll(stream, "\n\n", "\n: and on\nid: 7\n\n:\n\n")
 			for how, answer := range map[string]http.HandlerFunc{
 				"whole":            events(stream, len(stream)),
@@ -73,9 +74,9 @@ func TestStreams(t *testing.T) {
 				"no last newline":  events(strings.TrimRight(stream, "\n"), 100),
 				"without names":    events(withoutLines(stream, "event:"), 100),
 				"data in lines":    events(strings.ReplaceAll(stream, `, "`, ",\ndata: \""), 100),
-				"lying about type": plainJSON(stream),
+				"lying about type": answers(200, nil, stream),
 			} {
-				got, deltas, err := call(t.Context(), to(serve(t, answer), Options{}), hello())
+				got, err := wiretest.Call(t, to(t, answer, Options{}), hello())
 				if how == "lying about type" {
 					if llm.KindOf(err) != llm.ErrNetwork {
 						t.Errorf("%s: got %v", how, err)
@@ -89,7 +90,6 @@ func TestStreams(t *testing.T) {
 				if !reflect.DeepEqual(got, want) {
 					t.Errorf("%s:\ngot  %+v\nwant %+v", how, got, want)
 				}
-				checkDeltas(t, got, deltas)
 			}
 		})
 	}
@@ -103,48 +103,6 @@ func withoutLines(s, prefix string) string {
 		}
 	}
 	return strings.Join(kept, "\n")
-}
-
-// plainJSON sends a stream as if it were a single body.
-func plainJSON(stream string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(stream))
-	}
-}
-
-// checkDeltas holds that the pieces add up to the parts.
-func checkDeltas(t *testing.T, r *llm.Reply, deltas []llm.Delta) {
-	t.Helper()
-	texts := make([]string, len(r.Parts))
-	names := make([]string, len(r.Parts))
-	for _, d := range deltas {
-		if d.Part >= len(r.Parts) {
-			t.Errorf("a delta of part %d of %d", d.Part, len(r.Parts))
-			return
-		}
-		texts[d.Part] += d.Text
-		names[d.Part] += d.Name
-	}
-	for i, p := range r.Parts {
-		var want, name string
-		switch p := p.(type) {
-		case message.TextPart:
-			want = p.Text
-		case message.ThinkingPart:
-			want = p.Text
-		case message.ToolCall:
-			want, name = string(p.Input), p.Name
-			if texts[i] == "" { // it came whole
-				want = ""
-			}
-		case message.ImagePart, message.ToolResult:
-			t.Errorf("a reply with %T", p)
-		}
-		if texts[i] != want || names[i] != name {
-			t.Errorf("part %d: the deltas say %q %q, the reply %q %q", i, names[i], texts[i], name, want)
-		}
-	}
 }
 
 // TestWhole reads the documented answer in one piece.
@@ -167,20 +125,19 @@ func TestWhole(t *testing.T) {
 			message.TextPart{Text: `Hello! "quoted"`},
 			message.ToolCall{ID: "toolu_1", Name: "LS", Input: json.RawMessage(`{"path": "."}`)},
 		},
-		Stop: llm.StopTools, Usage: message.Usage{Input: 12, Output: 6, CacheRead: 3}, Model: asked, RequestID: "req_test",
+		Stop: llm.StopTools, Usage: message.Usage{Input: 12, Output: 6, CacheRead: 3}, Model: asked, RequestID: requestID,
 	}
 	for _, opts := range []Options{{Name: "mine", Whole: true}, {Name: "mine"}} {
-		s := serve(t, plainJSON(body))
-		got, deltas, err := call(t.Context(), to(s, opts), hello())
+		v := wiretest.Serve(t, answers(200, nil, body))
+		got, err := wiretest.Call(t, at(v, opts), hello())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
-		checkDeltas(t, got, deltas)
-		if strings.Contains(s.bodies[0], `"stream":true`) == opts.Whole {
-			t.Errorf("asked for %s", s.bodies[0])
+		if _, sent := v.Last(); strings.Contains(sent, `"stream":true`) == opts.Whole {
+			t.Errorf("asked for %s", sent)
 		}
 	}
 	for in, kind := range map[string]llm.ErrorKind{
@@ -192,7 +149,7 @@ func TestWhole(t *testing.T) {
 		`{"content":[],"usage":7}`:               llm.ErrNetwork,
 		``:                                       llm.ErrNetwork,
 	} {
-		if r, _, err := call(t.Context(), to(serve(t, plainJSON(in)), Options{Whole: true}), hello()); llm.KindOf(err) != kind || r != nil {
+		if r, err := wiretest.Call(t, to(t, answers(200, nil, in), Options{Whole: true}), hello()); llm.KindOf(err) != kind || r != nil {
 			t.Errorf("%s: got %v, %v", in, r, err)
 		}
 	}
@@ -200,7 +157,7 @@ func TestWhole(t *testing.T) {
 
 func TestStopReasons(t *testing.T) {
 	t.Parallel()
-	textOnly, withCalls := load(t, "text.sse"), load(t, "parallel.sse")
+	textOnly, withCalls := wiretest.Fixture(t, "text.sse"), wiretest.Fixture(t, "parallel.sse")
 	for _, tt := range []struct {
 		reason string
 		stop   llm.Stop // of a reply with text
@@ -219,12 +176,12 @@ func TestStopReasons(t *testing.T) {
 		{`null`, llm.StopEnd, 3, llm.StopTools},
 	} {
 		stream := strings.ReplaceAll(textOnly, `"end_turn"`, tt.reason)
-		r, _, err := call(t.Context(), to(serve(t, events(stream, len(stream))), Options{}), hello())
+		r, err := wiretest.Call(t, to(t, events(stream, len(stream)), Options{}), hello())
 		if err != nil || r.Stop != tt.stop {
 			t.Errorf("%s, text: got %+v, %v", tt.reason, r, err)
 		}
 		stream = strings.ReplaceAll(withCalls, `"tool_use","stop_sequence"`, tt.reason+`,"stop_sequence"`)
-		r, _, err = call(t.Context(), to(serve(t, events(stream, len(stream))), Options{}), hello())
+		r, err = to(t, events(stream, len(stream)), Options{}).Call(t.Context(), hello(), nil)
 		if err != nil || r.Stop != tt.tools || len(message.Message{Parts: r.Parts}.Calls()) != tt.calls {
 			t.Errorf("%s, calls: got %+v, %v", tt.reason, r, err)
 		}
@@ -235,17 +192,17 @@ func TestStopReasons(t *testing.T) {
 func TestCutStreams(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"tool.sse", "thinking.sse"} {
-		stream := load(t, name)
+		stream := wiretest.Fixture(t, name)
 		whole := strings.LastIndex(stream, "event: message_stop")
 		p := map[int]llm.Provider{}
 		for at := 0; at <= whole; at += 1 + len(stream)/80 {
-			p[at] = to(serve(t, events(stream[:at], len(stream))), Options{})
+			p[at] = to(t, events(stream[:at], len(stream)), Options{})
 		}
-		p[whole] = to(serve(t, events(stream[:whole], len(stream))), Options{})
+		p[whole] = to(t, events(stream[:whole], len(stream)), Options{})
 		for at, p := range p {
-			r, _, err := call(t.Context(), p, hello())
+			r, err := wiretest.Call(t, p, hello())
 			var e *llm.Error
-			if r != nil || !errors.As(err, &e) || e.Kind != llm.ErrNetwork || e.RequestID != "req_test" {
+			if r != nil || !errors.As(err, &e) || e.Kind != llm.ErrNetwork || e.RequestID != requestID {
 				t.Errorf("%s cut at %d: got %v, %v", name, at, r, err)
 			}
 			if at == whole && e.Usage.Output == 0 {
@@ -257,8 +214,8 @@ func TestCutStreams(t *testing.T) {
 
 func TestNoDeltasWanted(t *testing.T) {
 	t.Parallel()
-	stream := load(t, "tool.sse")
-	r, err := to(serve(t, events(stream, len(stream))), Options{}).Call(t.Context(), hello(), nil)
+	stream := wiretest.Fixture(t, "tool.sse")
+	r, err := to(t, events(stream, len(stream)), Options{}).Call(t.Context(), hello(), nil)
 	if err != nil || !reflect.DeepEqual(r, replies["tool.sse"]) {
 		t.Errorf("got %+v, %v", r, err)
 	}
@@ -268,8 +225,8 @@ func TestNoDeltasWanted(t *testing.T) {
 // object that it will refuse.
 func TestBrokenInput(t *testing.T) {
 	t.Parallel()
-	stream := strings.ReplaceAll(load(t, "tool.sse"), ` CA\"}`, ` CA`)
-	r, _, err := call(t.Context(), to(serve(t, events(stream, 50)), Options{}), hello())
+	stream := strings.ReplaceAll(wiretest.Fixture(t, "tool.sse"), ` CA\"}`, ` CA`)
+	r, err := wiretest.Call(t, to(t, events(stream, 50), Options{}), hello())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -235,8 +235,8 @@ func (s settler) takeBase(p *provider) string {
 		value = ollamaAddress(value)
 	}
 	u, err := url.Parse(value)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		p.missing = fmt.Sprintf("correct %s: it must be an address such as https://example.com/v1", from)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
+		p.missing = fmt.Sprintf("correct %s: it must be an address such as https://example.com/v1, without user, password and query", from)
 		p.base = p.vendor.base
 		return from
 	}

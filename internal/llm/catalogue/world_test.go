@@ -40,11 +40,11 @@ func configured(t *testing.T, e env, text string) (*config.Config, error) {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "cadre", "config.yaml")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	if text != "" {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, file, text)
 	}
 	return config.Load(config.Options{Env: func(name string) string {
 		if name == "XDG_CONFIG_HOME" {
@@ -134,4 +134,11 @@ func pairs(list []config.Pair) string {
 		out = append(out, p.Name+"="+p.Value.Reveal())
 	}
 	return strings.Join(out, " ")
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }

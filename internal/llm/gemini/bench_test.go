@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 	"github.com/cadre-dev/cadre/internal/message"
 )
 
@@ -21,15 +22,14 @@ const chunk = `data: {"candidates": [{"content": {"parts": [{"text": " by learni
 func BenchmarkChunk(b *testing.B) {
 	const batch = 100
 	batched := strings.Repeat(chunk, batch)
-	end := load(b, "text.sse")
-	s := serve(b, func(w http.ResponseWriter, _ *http.Request) {
+	end := wiretest.Fixture(b, "text.sse")
+	p := to(b, func(w http.ResponseWriter, _ *http.Request) {
 		for range b.N/batch + 1 {
 			_, _ = io.WriteString(w, batched)
 			_ = http.NewResponseController(w).Flush()
 		}
 		_, _ = io.WriteString(w, end)
-	})
-	p := to(s, Options{})
+	}, Options{})
 	b.ReportAllocs()
 	b.ResetTimer()
 	n := 0

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 )
 
 func body(status, text string) string {
@@ -40,7 +41,7 @@ func TestKindsOfErrors(t *testing.T) {
 		{500, body("INTERNAL", "An internal error has occurred."), llm.ErrServer, 0},
 		{409, body("ABORTED", "conflict"), llm.ErrServer, 0},
 	} {
-		_, _, err := call(t.Context(), to(serve(t, answers(tt.status, tt.body)), Options{Key: "k"}), hello())
+		_, err := wiretest.Call(t, to(t, answers(tt.status, tt.body), Options{Key: "k"}), hello())
 		var e *llm.Error
 		if !errors.As(err, &e) || e.Kind != tt.want || e.Status != tt.status || e.RetryAfter != tt.wait {
 			t.Errorf("%d %s: got %+v", tt.status, tt.body, err)
@@ -50,62 +51,45 @@ func TestKindsOfErrors(t *testing.T) {
 
 func TestErrorInStream(t *testing.T) {
 	t.Parallel()
-	head := strings.SplitAfter(load(t, "text.sse"), "\r\n\r\n")[0]
+	head := strings.SplitAfter(wiretest.Fixture(t, "text.sse"), "\r\n\r\n")[0]
 	for chunk, want := range map[string]llm.ErrorKind{
 		`{"error":{"code":503,"message":"Sorry","status":"UNAVAILABLE"}}`:        llm.ErrOverloaded,
 		`{"error":{"code":500,"message":"Sorry","status":"INTERNAL"}}`:           llm.ErrServer,
 		`{"error":{"code":429,"message":"Sorry","status":"RESOURCE_EXHAUSTED"}}`: llm.ErrRateLimit,
 		`{"error":{"message":"Sorry"}}`:                                          llm.ErrServer,
 	} {
-		r, deltas, err := call(t.Context(), to(serve(t, events(head+"data: "+chunk+"\r\n\r\n", 100)), Options{}), hello())
+		deltas := 0
+		r, err := to(t, events(head+"data: "+chunk+"\r\n\r\n", 100), Options{}).Call(t.Context(), hello(), func(llm.Delta) { deltas++ })
 		var e *llm.Error
-		if r != nil || !errors.As(err, &e) || e.Kind != want || e.Message != "Sorry" || e.Usage.Input != 11 || len(deltas) != 1 {
+		if r != nil || !errors.As(err, &e) || e.Kind != want || e.Message != "Sorry" || e.Usage.Input != 11 || deltas != 1 {
 			t.Errorf("%s: got %v, %+v", chunk, r, err)
 		}
 	}
 }
 
-// stalls plays a piece of a stream and then says nothing more.
-func stalls(stream string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if stream != "" {
-			events(stream, len(stream))(w, r)
-		}
-		<-r.Context().Done()
-	}
-}
-
 func TestStall(t *testing.T) {
 	t.Parallel()
-	all := load(t, "text.sse")
+	all := wiretest.Fixture(t, "text.sse")
 	for _, stream := range []string{"", strings.SplitAfter(all, "\r\n\r\n")[0]} {
-		r, _, err := call(t.Context(), to(serve(t, stalls(stream)), Options{Idle: 30 * time.Millisecond}), hello())
+		r, err := wiretest.Call(t, to(t, wiretest.Hang(stream), Options{Idle: 30 * time.Millisecond}), hello())
 		if r != nil || llm.KindOf(err) != llm.ErrTimeout {
 			t.Errorf("after %d bytes: got %v, %v", len(stream), r, err)
 		}
 	}
 	// What has ended properly counts, however the connection ends.
-	r, _, err := call(t.Context(), to(serve(t, stalls(all)), Options{Idle: 30 * time.Millisecond}), hello())
+	r, err := wiretest.Call(t, to(t, wiretest.Hang(all), Options{Idle: 30 * time.Millisecond}), hello())
 	if err != nil || r.Stop != llm.StopEnd {
 		t.Errorf("after the end: got %v, %v", r, err)
 	}
-	aborts := func(w http.ResponseWriter, r *http.Request) {
-		events(all, len(all))(w, r)
-		panic(http.ErrAbortHandler)
-	}
-	if r, _, err := call(t.Context(), to(serve(t, aborts), Options{}), hello()); err != nil || r.Stop != llm.StopEnd {
+	if r, err := wiretest.Call(t, to(t, wiretest.Break(all), Options{}), hello()); err != nil || r.Stop != llm.StopEnd {
 		t.Errorf("after the end, aborted: got %v, %v", r, err)
 	}
 }
 
 func TestConnectionLost(t *testing.T) {
 	t.Parallel()
-	head := strings.SplitAfter(load(t, "text.sse"), "\r\n\r\n")[0]
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		events(head, len(head))(w, r)
-		panic(http.ErrAbortHandler)
-	})
-	if r, _, err := call(t.Context(), to(s, Options{}), hello()); r != nil || llm.KindOf(err) != llm.ErrNetwork {
+	head := strings.SplitAfter(wiretest.Fixture(t, "text.sse"), "\r\n\r\n")[0]
+	if r, err := wiretest.Call(t, to(t, wiretest.Break(head), Options{}), hello()); r != nil || llm.KindOf(err) != llm.ErrNetwork {
 		t.Errorf("got %v, %v", r, err)
 	}
 	gone := httptest.NewServer(http.NotFoundHandler())
@@ -117,11 +101,11 @@ func TestConnectionLost(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	all := load(t, "text.sse")
+	all := wiretest.Fixture(t, "text.sse")
 	for _, stream := range []string{strings.SplitAfter(all, "\r\n\r\n")[0], all} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		r, err := to(serve(t, stalls(stream)), Options{}).Call(ctx, hello(), func(llm.Delta) { cancel() })
+		r, err := to(t, wiretest.Hang(stream), Options{}).Call(ctx, hello(), func(llm.Delta) { cancel() })
 		if r != nil || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, %v", r, err)
 		}
@@ -130,15 +114,16 @@ func TestCancel(t *testing.T) {
 
 func TestKeysStaySecret(t *testing.T) {
 	t.Parallel()
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	v := wiretest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = io.WriteString(w, body("PERMISSION_DENIED", r.Header.Get("X-Goog-Api-Key")+" and "+r.Header.Get("Authorization")+" may not"))
 	})
-	_, _, err := call(t.Context(), to(s, Options{Key: "top-secret-1", AuthToken: "top-secret-2"}), hello())
+	_, err := wiretest.Call(t, at(v, Options{Key: "top-secret-1", AuthToken: "top-secret-2"}), hello())
 	if err == nil || strings.Contains(err.Error(), "top-secret") || !strings.Contains(err.Error(), "[redacted]") {
 		t.Errorf("got %v", err)
 	}
-	if u := s.requests[0].URL.String(); u != "/v1beta/models/gemini-3-pro-preview:streamGenerateContent?alt=sse" {
+	request, _ := v.Last()
+	if u := request.URL.String(); u != "/v1beta/models/gemini-3-pro-preview:streamGenerateContent?alt=sse" {
 		t.Errorf("asked %s", u)
 	}
 }

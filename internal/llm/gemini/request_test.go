@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 	"github.com/cadre-dev/cadre/internal/message"
 )
 
@@ -117,8 +118,8 @@ func TestBackAndForth(t *testing.T) {
 		"signed.sse": `{"role":"model","parts":[{"text":"thinking","thought":true,"thoughtSignature":"AAA="},{"text":"The answer is 7.","thoughtSignature":"BBB="},{"text":"","thoughtSignature":"CCC="}]}`,
 		"tools.sse":  `{"role":"model","parts":[{"text":"Looking."},{"functionCall":{"name":"get_current_temperature","args":{"location":"Paris, \u00cele"}},"thoughtSignature":"CikBcsjafKx+/A=="},{"functionCall":{"id":"fc-77","name":"get_current_temperature","args":{"location":"London"}}},{"functionCall":{"name":"now","args":{}}}]}`,
 	} {
-		stream := load(t, name)
-		r, _, err := call(t.Context(), to(serve(t, events(stream, len(stream))), Options{}), hello())
+		stream := wiretest.Fixture(t, name)
+		r, err := wiretest.Call(t, to(t, events(stream, len(stream)), Options{}), hello())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,13 +254,14 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("got %s, want %s", got, tt.want)
 		}
 	}
-	s := serve(t, events(load(t, "text.sse"), 100))
+	v := wiretest.Serve(t, events(wiretest.Fixture(t, "text.sse"), 100))
 	opts := Options{Key: "k", AuthToken: "t", Header: http.Header{"x-goog-user-project": {"p"}}}
-	if _, _, err := call(t.Context(), to(s, opts), hello()); err != nil {
+	if _, err := wiretest.Call(t, at(v, opts), hello()); err != nil {
 		t.Fatal(err)
 	}
+	request, _ := v.Last()
 	for k, v := range map[string]string{"X-Goog-Api-Key": "k", "Authorization": "Bearer t", "X-Goog-User-Project": "p", "Content-Type": "application/json"} {
-		if got := s.requests[0].Header[k]; !reflect.DeepEqual(got, []string{v}) {
+		if got := request.Header[k]; !reflect.DeepEqual(got, []string{v}) {
 			t.Errorf("%s is %q", k, got)
 		}
 	}

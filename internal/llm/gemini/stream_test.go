@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 	"github.com/cadre-dev/cadre/internal/message"
 )
 
@@ -40,33 +41,13 @@ var replies = map[string]*llm.Reply{
 	},
 }
 
-// compare checks a reply and its deltas; ids that were made up must differ.
-func compare(t *testing.T, how string, got, want *llm.Reply, deltas []llm.Delta) {
+// compare checks a reply, of which made up ids are told by their beginning.
+func compare(t *testing.T, how string, got, want *llm.Reply) {
 	t.Helper()
-	ids := map[string]bool{}
-	texts := map[int]string{}
-	for _, d := range deltas {
-		texts[d.Part] += d.Text
-	}
 	for i, p := range got.Parts {
-		if c, ok := p.(message.ToolCall); ok {
-			if ids[c.ID] || c.ID == "" {
-				t.Errorf("%s: the id %q is not its own", how, c.ID)
-			}
-			ids[c.ID] = true
-			if strings.HasPrefix(c.ID, generated) {
-				c.ID = "made up"
-				got.Parts[i] = c
-			}
-			if texts[i] != "" && texts[i] != string(c.Input) {
-				t.Errorf("%s: part %d: the deltas say %q", how, i, texts[i])
-			}
-		}
-		if text, ok := p.(message.TextPart); ok && texts[i] != text.Text {
-			t.Errorf("%s: part %d: the deltas say %q", how, i, texts[i])
-		}
-		if thought, ok := p.(message.ThinkingPart); ok && texts[i] != thought.Text {
-			t.Errorf("%s: part %d: the deltas say %q", how, i, texts[i])
+		if c, ok := p.(message.ToolCall); ok && strings.HasPrefix(c.ID, generated) {
+			c.ID = "made up"
+			got.Parts[i] = c
 		}
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -79,7 +60,7 @@ func TestStreams(t *testing.T) {
 	for name, want := range replies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			stream := load(t, name) // the vendor ends its lines in CRLF
+			stream := wiretest.Fixture(t, name) // the vendor ends its lines in CRLF
 			lf := strings.ReplaceAll(stream, "\r\n", "\n")
 			array := "[" + strings.TrimSuffix(strings.ReplaceAll(strings.ReplaceAll(lf, "data: ", ""), "\n\n", ",\n"), ",\n") + "]"
 			for how, answer := range map[string]http.HandlerFunc{
@@ -94,12 +75,12 @@ func TestStreams(t *testing.T) {
 				"unknown chunks":  events(strings.ReplaceAll(lf, "\n\n", "\n\nevent: new\ndata: {\"news\":[1,{\"a\":\"]\"}]}\n\ndata:\n\n"), 64),
 				"an array":        answers(200, array),
 			} {
-				got, deltas, err := call(t.Context(), to(serve(t, answer), Options{}), hello())
+				got, err := wiretest.Call(t, to(t, answer, Options{}), hello())
 				if err != nil {
 					t.Errorf("%s: %v", how, err)
 					continue
 				}
-				compare(t, how, got, want, deltas)
+				compare(t, how, got, want)
 			}
 		})
 	}
@@ -109,16 +90,17 @@ func TestWhole(t *testing.T) {
 	t.Parallel()
 	body := `{"candidates":[{"content":{"parts":[{"text":"1+1 equals 2.","thoughtSignature":"EjQK"}],"role":"model"},"finishReason":"STOP","index":0}],` +
 		`"usageMetadata":{"promptTokenCount":15,"candidatesTokenCount":6,"totalTokenCount":21},"modelVersion":"gemini-3.1-flash-lite","responseId":"Il0t"}`
-	s := serve(t, answers(200, body))
-	got, deltas, err := call(t.Context(), to(s, Options{Name: "mine", Whole: true}), hello())
+	v := wiretest.Serve(t, answers(200, body))
+	got, err := wiretest.Call(t, at(v, Options{Name: "mine", Whole: true}), hello())
 	if err != nil {
 		t.Fatal(err)
 	}
 	compare(t, "whole", got, &llm.Reply{
 		Parts: []message.Part{message.TextPart{Text: "1+1 equals 2."}, message.ThinkingPart{ID: "text", Signature: "EjQK", Provider: "mine", Model: asked}},
 		Stop:  llm.StopEnd, Usage: message.Usage{Input: 15, Output: 6}, Model: "gemini-3.1-flash-lite", RequestID: "Il0t",
-	}, deltas)
-	if got := s.requests[0].URL.String(); got != "/v1beta/models/gemini-3-pro-preview:generateContent" {
+	})
+	request, _ := v.Last()
+	if got := request.URL.String(); got != "/v1beta/models/gemini-3-pro-preview:generateContent" {
 		t.Errorf("asked %s", got)
 	}
 	for in, kind := range map[string]llm.ErrorKind{
@@ -133,7 +115,7 @@ func TestWhole(t *testing.T) {
 		`{"candidates":[{"content":{"parts":{}}}]}`:                                                           llm.ErrNetwork,
 		`{"usageMetadata":[]}`: llm.ErrNetwork, `{"promptFeedback":[]}`: llm.ErrNetwork,
 	} {
-		if r, _, err := call(t.Context(), to(serve(t, answers(200, in)), Options{Whole: true}), hello()); r != nil || llm.KindOf(err) != kind {
+		if r, err := wiretest.Call(t, to(t, answers(200, in), Options{Whole: true}), hello()); r != nil || llm.KindOf(err) != kind {
 			t.Errorf("%s: got %v, %v", in, r, err)
 		}
 	}
@@ -141,8 +123,8 @@ func TestWhole(t *testing.T) {
 
 func TestFinishReasons(t *testing.T) {
 	t.Parallel()
-	said := load(t, "text.sse")
-	calling := load(t, "tools.sse")
+	said := wiretest.Fixture(t, "text.sse")
+	calling := wiretest.Fixture(t, "tools.sse")
 	none := "data: {\"candidates\":[{\"finishReason\":\"STOP\",\"finishMessage\":\"because\"}],\"usageMetadata\":{\"promptTokenCount\":3}}\n\n"
 	for _, tt := range []struct {
 		reason string
@@ -169,8 +151,7 @@ func TestFinishReasons(t *testing.T) {
 	} {
 		with := func(stream string) (*llm.Reply, error) {
 			stream = strings.Replace(stream, `"STOP"`, `"`+tt.reason+`"`, 1)
-			r, _, err := call(t.Context(), to(serve(t, events(stream, len(stream))), Options{}), hello())
-			return r, err
+			return to(t, events(stream, len(stream)), Options{}).Call(t.Context(), hello(), nil)
 		}
 		r, err := with(said)
 		if tt.kind != "" {
@@ -199,7 +180,7 @@ func TestBlocked(t *testing.T) {
 	t.Parallel()
 	chunk := `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":9},"responseId":"rid"}`
 	for _, answer := range []http.HandlerFunc{events("data: "+chunk+"\n\n", 10), answers(200, chunk)} {
-		r, _, err := call(t.Context(), to(serve(t, answer), Options{}), hello())
+		r, err := wiretest.Call(t, to(t, answer, Options{}), hello())
 		var e *llm.Error
 		if r != nil || !errors.As(err, &e) || e.Kind != llm.ErrFilter || e.Message != "the prompt was blocked (PROHIBITED_CONTENT)" || e.Usage.Input != 9 || e.RequestID != "rid" {
 			t.Errorf("got %+v, %+v", r, err)
@@ -210,10 +191,10 @@ func TestBlocked(t *testing.T) {
 // TestCutStreams holds that no stream that lacks its end is a reply.
 func TestCutStreams(t *testing.T) {
 	t.Parallel()
-	stream := load(t, "tools.sse")
+	stream := wiretest.Fixture(t, "tools.sse")
 	end := strings.Index(stream, `"finishReason"`)
 	for at := 0; at <= end; at += 1 + end/60 {
-		r, _, err := call(t.Context(), to(serve(t, events(stream[:at], len(stream))), Options{}), hello())
+		r, err := wiretest.Call(t, to(t, events(stream[:at], len(stream)), Options{}), hello())
 		if r != nil || llm.KindOf(err) != llm.ErrNetwork {
 			t.Errorf("cut at %d: got %v, %v", at, r, err)
 		}

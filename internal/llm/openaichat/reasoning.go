@@ -62,7 +62,7 @@ func (d *detail) envelope() string {
 	}
 	s.WriteByte('}')
 	if !json.Valid([]byte(s.String())) {
-		return `{"type":"` + d.kind + `"}`
+		return string(wire.AppendString([]byte(`{"type":`), d.kind)) + "}"
 	}
 	return s.String()
 }

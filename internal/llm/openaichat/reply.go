@@ -99,21 +99,21 @@ type callDelta struct {
 	extra           string
 }
 
-// addCall finds the call that d belongs to, or begins it.
+// addCall finds the call that d belongs to, or begins it. What a call has been
+// told once, some servers repeat in every piece.
 func (b *builder) addCall(d callDelta) {
 	p := b.callOf(d)
 	if p == nil {
 		p = b.open(llm.DeltaCall)
-		p.index, p.id, p.name = d.index, d.id, d.name
+		p.index = d.index
 		b.last = p
+	}
+	if p.id == "" {
+		p.id = d.id
+	}
+	if p.name == "" && d.name != "" {
+		p.name = d.name
 		b.onDelta(llm.Delta{Kind: llm.DeltaCall, Part: p.at, Name: p.name})
-	} else {
-		if p.id == "" {
-			p.id = d.id
-		}
-		if d.name != p.name && p.text.Len() == 0 {
-			p.name += d.name
-		}
 	}
 	if d.extra != "" {
 		p.extra = d.extra

@@ -182,6 +182,13 @@ func TestCalls(t *testing.T) {
 			},
 			[]message.Part{toolCall("a", "f", `{}`)},
 		},
+		"the name later": {
+			[]string{
+				`{"tool_calls":[{"index":0,"id":"a"}]}`,
+				`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}`,
+			},
+			[]message.Part{toolCall("a", "f", `{}`)},
+		},
 		"no index, whole": {
 			[]string{`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"f","arguments":"{}"}}]}`},
 			[]message.Part{toolCall("a", "f", `{}`), toolCall("b", "f", `{}`)},

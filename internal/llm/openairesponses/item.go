@@ -67,15 +67,12 @@ func (b *builder) readItem(number string, text []byte, done bool) error {
 
 func (b *builder) readCall(number string, it *item) error {
 	k := key{number, pieceCall, ""}
-	begun := b.find(k) != nil
 	p := b.open(k)
 	if id, _ := wire.String(it.callID); id != "" {
 		p.id = id
 	}
 	if name, _ := wire.String(it.name); name != "" && p.name == "" {
 		p.name = name
-	}
-	if !begun {
 		b.onDelta(llm.Delta{Kind: llm.DeltaCall, Part: p.at, Name: p.name})
 	}
 	arguments, ok := wire.String(it.arguments)

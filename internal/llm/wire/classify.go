@@ -28,7 +28,11 @@ func (f Fault) Error(status int, header http.Header, secrets ...string) *llm.Err
 	if e.RequestID == "" {
 		e.RequestID = f.RequestID
 	}
-	e.Message = Scrub(shorten(f.text(status)), secrets...)
+	text := f.text(status)
+	if to := header.Get("Location"); to != "" && status < http.StatusBadRequest {
+		text = "the address of the API is wrong: it redirects to " + to
+	}
+	e.Message = Scrub(shorten(text), secrets...)
 	return e
 }
 

@@ -115,6 +115,19 @@ func TestPostWithoutServer(t *testing.T) {
 	}
 }
 
+// TestNoRedirects holds that keys go nowhere else.
+func TestNoRedirects(t *testing.T) {
+	t.Parallel()
+	other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") })
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other+"/v1", http.StatusTemporaryRedirect)
+	})
+	_, err := Post(t.Context(), NewClient(), url, http.Header{"X-Api-Key": {"geheim-42"}}, nil, 0)
+	if llm.KindOf(err) != llm.ErrBadRequest || !strings.Contains(err.Error(), other+"/v1") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestConnectionLost(t *testing.T) {
 	t.Parallel()
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -343,7 +356,7 @@ func TestErrorsOfAStream(t *testing.T) {
 func TestScrub(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"nothing to hide":                                     "nothing to hide",
+		"nothing to hide, none at all":                        "nothing to hide, none at all",
 		"my own mysecret here":                                "my own [redacted] here",
 		"Incorrect API key provided: sk-proj-****abcd.":       "Incorrect API key provided: [redacted]",
 		"key AIzaSyA1234567890abcdefg is bad":                 "key [redacted] is bad",
@@ -353,7 +366,7 @@ func TestScrub(t *testing.T) {
 		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NSJ9.abcdefgh1": "[redacted]",
 		"risk-free, task-oriented and a desk-bound":           "risk-free, task-oriented and a desk-bound",
 	} {
-		if got := Scrub(in, "mysecret", ""); got != want {
+		if got := Scrub(in, "mysecret", "", "none"); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}

@@ -16,7 +16,12 @@ var keyHeaders = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-K
 // key they refuse, and proxies the headers they got.
 var keyLike = regexp.MustCompile(`\b(?:sk|pk|rk|gsk|xai|pplx|tgp|fw|nvapi|hf|r8)[-_][A-Za-z0-9_*.-]{8,}|\bAIza[A-Za-z0-9_*-]{8,}|\bya29\.[A-Za-z0-9_.-]{8,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]{8,}|\b((?i:bearer) +)[A-Za-z0-9_.~+/=*-]{16,}|([?&](?i:key|api_key|access_token)=)[^&\s"']{6,}`)
 
-const redacted = "[redacted]"
+const (
+	redacted = "[redacted]"
+	// shortest is the length from which a key is one. Servers that want none
+	// are given words like "none", which occur in every other message.
+	shortest = 8
+)
 
 // Secrets returns the keys that header carries.
 func Secrets(header http.Header) []string {
@@ -35,7 +40,7 @@ func Secrets(header http.Header) []string {
 // Scrub takes the secrets, and what looks like a key, out of text.
 func Scrub(text string, secrets ...string) string {
 	for _, s := range secrets {
-		if s != "" {
+		if len(s) >= shortest {
 			text = strings.ReplaceAll(text, s, redacted)
 		}
 	}

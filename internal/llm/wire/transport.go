@@ -42,5 +42,12 @@ func NewTransport() *http.Transport {
 }
 
 // NewClient returns an HTTP client with a transport of its own. It has no
-// timeout for the whole exchange: a long reply is not a fault, silence is.
-func NewClient() *http.Client { return &http.Client{Transport: NewTransport()} }
+// timeout for the whole exchange: a long reply is not a fault, silence is. It
+// follows no redirects: they would take the keys in the headers to another
+// host, and no vendor's API has any.
+func NewClient() *http.Client {
+	return &http.Client{
+		Transport:     NewTransport(),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
