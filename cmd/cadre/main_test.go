@@ -77,7 +77,8 @@ func (f *folder) start(args ...string) *process {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Dir = f.work
 	cmd.Stdin = strings.NewReader(f.stdin)
-	cmd.Env = append(os.Environ(), playCommand+"=1", "CADRE_HOME="+f.data, "HOME="+f.data, "CADRE_LOG=", "NO_COLOR=", "LC_ALL=C.UTF-8")
+	cmd.Env = append(os.Environ(), playCommand+"=1", "CADRE_HOME="+f.data, "HOME="+f.data, "CADRE_LOG=", "NO_COLOR=", "LC_ALL=C.UTF-8",
+		"GORACE=atexit_sleep_ms=0") // the race detector would have each process wait a second at its end
 	p := &process{t: f.t, cmd: cmd, lines: make(chan string, 1<<16), exited: make(chan struct{})}
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -335,8 +335,9 @@ func TestBrokenOutput(t *testing.T) {
 	if code := execute([]string{"run", "--json", "--data", f.data, "hello"}, strings.NewReader(""), full, &errs); code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
-	if !strings.Contains(errs.String(), "no space left") || !strings.Contains(errs.String(), "cadre run --resume --chat") {
-		t.Errorf("said:\n%s", errs.String())
+	said := errs.String() // the run may have been over already when the first line was written
+	if !strings.Contains(said, "no space left") || !strings.Contains(said, "cadre run --resume --chat") && !strings.Contains(said, "cadre show") {
+		t.Errorf("said:\n%s", said)
 	}
 	f.run(0, "run", "--resume")
 	f.sound()

@@ -111,7 +111,12 @@ func (s *session) run(ctx context.Context) error {
 		return errors.Join(s.unfollowed(err), s.out.suspend(s.chat, ""))
 	}
 	unsubscribe()
-	return s.finish(ctx, o)
+	err = s.finish(ctx, o)
+	var e *ended
+	if err != nil && !errors.As(err, &e) {
+		return failed(err, fmt.Sprintf("the run is over; `%s` shows what came of it", s.g.command("show", s.chat)))
+	}
+	return err
 }
 
 // unfollowed is the end of a command that could not follow its run to the end,

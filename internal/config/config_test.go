@@ -238,7 +238,7 @@ func TestUnknownKeysAreWarnings(t *testing.T) {
 		line       int
 		want       string
 	}{
-		{"top", "model: x\nmodle: y\n", 2, "did you mean model?"},
+		{"top", "model: x\nmodell: y\n", 2, "did you mean model?"},
 		{"dash for underscore", "fallback-wait: 3s\n", 1, "did you mean fallback_wait?"},
 		{"tier", "tiers:\n  fats: x\n", 2, "did you mean fast?"},
 		{"nothing near", "tiers:\n  enormous: x\n", 2, "here can be default, fast, smart"},

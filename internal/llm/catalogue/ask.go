@@ -52,8 +52,9 @@ func (c *Catalogue) Fetch(ctx context.Context, provider string) ([]Model, error)
 }
 
 func (c *Catalogue) providerNames() []string {
-	out := make([]string, len(c.providers))
-	for i, p := range c.providers {
+	all := c.providers()
+	out := make([]string, len(all))
+	for i, p := range all {
 		out[i] = p.name
 	}
 	return out

@@ -24,7 +24,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -58,7 +57,7 @@ type Options struct {
 type Catalogue struct {
 	config    *config.Config
 	configErr error
-	model     string // $CADRE_MODEL
+	env       func(string) string
 	dial      Dial
 	idle      time.Duration
 	probeTime time.Duration
@@ -66,7 +65,7 @@ type Catalogue struct {
 	http      func() *http.Client
 	library   func() *library
 	offline   llm.Provider
-	providers []*provider // in the order of preference
+	providers func() []*provider // in the order of preference
 
 	mu      sync.RWMutex
 	found   map[string]found        // by name as asked for
@@ -81,7 +80,7 @@ type found struct {
 	model    Model
 }
 
-// New makes a Catalogue. The environment is read now and not again.
+// New makes a Catalogue.
 func New(o Options) *Catalogue {
 	if o.Env == nil {
 		o.Env = os.Getenv
@@ -99,7 +98,7 @@ func New(o Options) *Catalogue {
 		o.CheckTime = 10 * time.Second
 	}
 	c := &Catalogue{
-		config: o.Config, configErr: o.ConfigErr, model: strings.TrimSpace(o.Env("CADRE_MODEL")), dial: o.Dial,
+		config: o.Config, configErr: o.ConfigErr, env: o.Env, dial: o.Dial,
 		idle: o.Idle, probeTime: o.ProbeTime, checkTime: o.CheckTime,
 		http: sync.OnceValue(wire.NewClient), library: embedded, offline: offline.New(),
 		found: map[string]found{}, scripts: map[string]llm.Provider{},
@@ -108,7 +107,9 @@ func New(o Options) *Catalogue {
 	if o.HTTP != nil {
 		c.http = func() *http.Client { return o.HTTP }
 	}
-	c.providers = settle(o.Config, o.Env, func() *library { return c.library() })
+	c.providers = sync.OnceValue(func() []*provider {
+		return settle(o.Config, o.Env, func() *library { return c.library() })
+	})
 	return c
 }
 
@@ -154,7 +155,7 @@ func (c *Catalogue) List(provider string) []Model {
 		return nil
 	}
 	var all []Model
-	for _, p := range c.providers {
+	for _, p := range c.providers() {
 		if p.ready() {
 			all = append(all, c.models(p)...)
 		}
@@ -175,8 +176,9 @@ type Provider struct {
 
 // Providers returns all providers, in the order in which they are preferred.
 func (c *Catalogue) Providers() []Provider {
-	out := make([]Provider, len(c.providers))
-	for i, p := range c.providers {
+	all := c.providers()
+	out := make([]Provider, len(all))
+	for i, p := range all {
 		out[i] = Provider{
 			Name: p.name, Kind: p.kind, BaseURL: config.SafeURL(p.base), Local: p.vendor.local,
 			Ready: p.ready(), KeyFrom: p.keyFrom, Missing: p.missing,
@@ -188,7 +190,7 @@ func (c *Catalogue) Providers() []Provider {
 // provider finds a provider by name or by one of its other names.
 func (c *Catalogue) provider(name string) *provider {
 	name = providerName(name)
-	for _, p := range c.providers {
+	for _, p := range c.providers() {
 		if p.name == name {
 			return p
 		}
@@ -199,7 +201,7 @@ func (c *Catalogue) provider(name string) *provider {
 // String tells no more than the names of the providers that can be used.
 func (c *Catalogue) String() string {
 	s := "catalogue("
-	for _, p := range c.providers {
+	for _, p := range c.providers() {
 		if p.ready() && !p.vendor.local {
 			s += p.name + " "
 		}

@@ -230,7 +230,7 @@ providers:
 		_, err := c.Fetch(t.Context(), name)
 		things = append(things, err)
 	}
-	for _, p := range c.providers {
+	for _, p := range c.providers() {
 		things = append(things, p, *p)
 	}
 	c.mu.RLock()

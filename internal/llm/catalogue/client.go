@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/llm/scripted"
 	"github.com/cadre-dev/cadre/internal/llm/wire"
@@ -20,6 +21,8 @@ type clientKey struct {
 	provider string
 	model    string // if it is a part of the address
 	noImages bool
+	reasons  bool
+	known    bool
 }
 
 // client returns the client for a model.
@@ -43,10 +46,18 @@ func (c *Catalogue) client(m Model) (llm.Provider, error) {
 
 // shared returns the client that all models of p use that can.
 func (c *Catalogue) shared(p *provider, m Model) (llm.Provider, error) {
-	key := clientKey{provider: p.name, noImages: m.Listed && !m.Images}
+	key := clientKey{provider: p.name}
+	switch p.kind {
+	case config.KindOpenAI:
+		key.noImages = m.Listed && !m.Images
+	case config.KindOpenAIResponses:
+		key.known, key.reasons = m.Listed, m.Listed && m.Reasoning
+	case config.KindAnthropic, config.KindGemini:
+	}
 	e := Endpoint{
 		Provider: p.name, Vendor: p.vendor.name, Kind: p.kind, BaseURL: p.base, Key: p.key, Bearer: p.bearer,
-		Header: p.header, Query: p.query, NoImages: key.noImages, HTTP: c.http(), Idle: c.idle,
+		Header: p.header, Query: p.query, NoImages: key.noImages, Reasons: key.reasons, Known: key.known,
+		HTTP: c.http(), Idle: c.idle,
 	}
 	if p.classic {
 		key.model = m.ID

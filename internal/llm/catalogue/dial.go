@@ -28,6 +28,8 @@ type Endpoint struct {
 	Header   []config.Pair
 	Query    []config.Pair
 	NoImages bool // the model understands no images
+	Reasons  bool // the model reasons; counts only if Known
+	Known    bool // whether it does is known
 	HTTP     *http.Client
 	Idle     time.Duration
 }
@@ -75,10 +77,14 @@ func dial(e Endpoint) (llm.Provider, error) {
 	case config.KindGemini:
 		return gemini.New(gemini.Options{Name: e.Provider, BaseURL: e.BaseURL, Key: e.Key.Reveal(), Header: header, HTTP: e.HTTP, Idle: e.Idle}), nil
 	case config.KindOpenAIResponses:
-		return openairesponses.New(openairesponses.Options{
+		o := openairesponses.Options{
 			Name: e.Provider, BaseURL: e.BaseURL, Key: e.Key.Reveal(), KeyHeader: openaichat.QuirksOf(e.Vendor).KeyHeader,
 			Header: header, Query: query, HTTP: e.HTTP, Idle: e.Idle,
-		}), nil
+		}
+		if e.Known {
+			o.Plain = func(string) bool { return !e.Reasons }
+		}
+		return openairesponses.New(o), nil
 	case config.KindOpenAI:
 		quirks := openaichat.QuirksOf(e.Vendor)
 		quirks.NoImages = quirks.NoImages || e.NoImages

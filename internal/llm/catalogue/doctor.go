@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -45,15 +47,8 @@ func (c *Catalogue) checkConfig() []Finding {
 	} else if c.configErr != nil {
 		out = append(out, Finding{Subject: subject, Text: c.configErr.Error()})
 	}
-	for _, p := range c.config.Warnings {
-		out = append(out, Finding{Subject: subject, Text: p.String()})
-	}
-	for _, p := range c.providers {
-		if p.kind == config.KindAnthropic || p.kind == config.KindGemini {
-			if where := c.config.Where("providers." + p.name + ".query"); len(p.query) > 0 {
-				out = append(out, Finding{Subject: subject, Text: strings.TrimSpace(where + " query is not sent to a provider of kind " + string(p.kind)), Hint: "use headers, or another kind"})
-			}
-		}
+	for _, w := range c.Warnings() {
+		out = append(out, Finding{Subject: subject, Text: w})
 	}
 	switch {
 	case len(out) > 0:
@@ -61,6 +56,33 @@ func (c *Catalogue) checkConfig() []Finding {
 		out = append(out, Finding{Subject: subject, OK: true, Text: "there is no configuration file; none is needed"})
 	default:
 		out = append(out, Finding{Subject: subject, OK: true, Text: strings.Join(c.config.Files, ", ")})
+	}
+	return out
+}
+
+// Warnings returns what is configured and has no effect, each with its file and
+// line: what was noticed when the files were read, and what only shows now that
+// the providers are known.
+func (c *Catalogue) Warnings() []string {
+	var out []string
+	for _, p := range c.config.Warnings {
+		out = append(out, p.String())
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.config.Limits)) {
+		name, _, _ := strings.Cut(key, "/")
+		p := c.provider(name)
+		switch {
+		case p == nil:
+			out = append(out, fmt.Sprintf("%s: limits names %q, which is no provider; there are %s", c.config.Where("limits."+key), name, strings.Join(c.providerNames(), ", ")))
+		case p.name != name:
+			out = append(out, fmt.Sprintf("%s: limits names %q; here it is called %s", c.config.Where("limits."+key), name, p.name))
+		}
+	}
+	for _, x := range c.config.Providers {
+		p := c.provider(x.Name)
+		if len(x.Query) > 0 && (p.kind == config.KindAnthropic || p.kind == config.KindGemini) {
+			out = append(out, fmt.Sprintf("%s: a query is not sent to a provider of kind %s; use headers", c.config.Where("providers."+x.Name+".query"), p.kind))
+		}
 	}
 	return out
 }
@@ -105,7 +127,7 @@ func (c *Catalogue) keyNames() string {
 // configured.
 func (c *Catalogue) checkProviders(ctx context.Context, deep bool) []Finding {
 	var looked []*provider
-	for _, p := range c.providers {
+	for _, p := range c.providers() {
 		if !p.vendor.local && (p.ready() || p.said) {
 			looked = append(looked, p)
 		}
@@ -123,7 +145,7 @@ func (c *Catalogue) checkProvider(ctx context.Context, p *provider, deep bool) F
 	f := Finding{Subject: "provider " + p.name}
 	if !p.ready() {
 		f.Text, f.Hint = "it cannot be used", p.missing
-		if x, _ := c.config.Provider(p.name); x.Disabled {
+		if p.disabled {
 			f.OK, f.Text = true, "it is disabled"
 		}
 		return f

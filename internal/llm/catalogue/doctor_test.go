@@ -44,7 +44,7 @@ func TestDoctor(t *testing.T) {
 		{"nothing configured", nil, "", nil, false, "configuration", true, []string{"none is needed"}},
 		{"offline", nil, "", nil, true, "model", true, []string{"offline", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"}},
 		{"nothing runs", nil, "", nil, false, "local servers", true, []string{"ollama, lmstudio, llamacpp, vllm"}},
-		{"warning", nil, "modle: x\n", nil, false, "configuration", false, []string{"config.yaml:1", "did you mean model?"}},
+		{"warning", nil, "modell: x\n", nil, false, "configuration", false, []string{"config.yaml:1", "did you mean model?"}},
 		{"key", keys("anthropic"), "", nil, false, "provider anthropic", true, []string{"ANTHROPIC_API_KEY"}},
 		{"key in a file", nil, "providers: {groq: {key: abcdef}}", nil, false, "provider groq", true, []string{"config.yaml:1"}},
 		{"tier", keys("anthropic"), "", nil, false, "tier smart", true, []string{"anthropic/claude-opus-4-8", "ANTHROPIC_API_KEY"}},
@@ -61,6 +61,8 @@ func TestDoctor(t *testing.T) {
 		{"incomplete", nil, "providers: {own: {kind: openai}}", nil, false, "provider own", false, []string{"base_url under providers.own"}},
 		{"disabled", keys("groq"), "providers: {groq: {disabled: true}}", nil, true, "provider groq", true, []string{"disabled"}},
 		{"query for nothing", keys("anthropic"), "providers: {anthropic: {query: {a: b}}}", nil, false, "configuration", false, []string{"config.yaml:1", "query is not sent"}},
+		{"limit for nobody", nil, "limits: {antropic: 4}", nil, false, "configuration", false, []string{"config.yaml:1", "antropic", "no provider"}},
+		{"limit by another name", nil, "limits: {gemini/x: 4}", nil, false, "configuration", false, []string{"config.yaml:1", "called google"}},
 		{"local", nil, "", host{"127.0.0.1:11434": answer("/api/tags", ollamaTags)}, false, "local server ollama", true, []string{"3 models", "ollama/llama3.2:latest"}},
 		{"local, empty", nil, "", host{"127.0.0.1:11434": answer("/api/tags", `{"models":[]}`)}, false, "local server ollama", true, []string{"no model", "load one"}},
 		{"local, configured, down", env{"OLLAMA_HOST": "box"}, "", nil, false, "local server ollama", false, []string{"http://box:11434/v1", "start it"}},
@@ -91,7 +93,7 @@ func TestDoctor(t *testing.T) {
 }
 
 func TestDoctorOfABrokenConfiguration(t *testing.T) {
-	cfg, err := configured(t, nil, "fallback_wait: x\nlimits: {a: y}\n")
+	cfg, err := configured(t, nil, "fallback_wait: x\nlimits: {groq: y}\n")
 	if err == nil {
 		t.Fatal("no error")
 	}

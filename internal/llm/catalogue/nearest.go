@@ -34,7 +34,7 @@ func (e *NameError) Error() string {
 // provider has no key, or because there is no such model.
 func (c *Catalogue) unknown(name string) error {
 	var idle []*provider
-	for _, p := range c.providers {
+	for _, p := range c.providers() {
 		if !p.ready() {
 			idle = append(idle, p)
 		}
@@ -84,7 +84,7 @@ func (c *Catalogue) unknown(name string) error {
 
 // nearProvider returns the provider that a misspelt name means.
 func (c *Catalogue) nearProvider(name string) string {
-	for _, p := range c.providers {
+	for _, p := range c.providers() {
 		if d := distance(strings.ToLower(name), p.name); d <= 2 && d < len(p.name)/2 {
 			return p.name
 		}

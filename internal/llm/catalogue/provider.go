@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/cadre-dev/cadre/internal/config"
@@ -24,7 +25,8 @@ type provider struct {
 	header   []config.Pair
 	query    []config.Pair
 	declared []config.Model
-	said     bool   // somebody configured it, if only by a variable
+	said     bool // somebody configured it, if only by a variable
+	disabled bool
 	missing  string // what to do before it can be used; empty if nothing
 	classic  bool   // Azure's older addresses, which contain the model
 }
@@ -42,17 +44,17 @@ func (p *provider) secrets() []string {
 	var out []string
 	add := func(s config.Secret) {
 		text := s.Reveal()
-		if _, token, ok := strings.Cut(text, " "); ok { // Bearer …
-			out = append(out, token)
-		}
-		// Shorter values are no secrets, and would tear holes into any text.
-		if len(text) >= 6 {
-			out = append(out, text)
+		_, token, _ := strings.Cut(text, " ") // Bearer …
+		for _, x := range []string{token, text} {
+			// Shorter values are no secrets, and would tear holes into any text.
+			if len(x) >= 6 {
+				out = append(out, x)
+			}
 		}
 	}
 	add(p.key)
-	for _, pairs := range [][]config.Pair{p.header, p.query} {
-		for _, x := range pairs {
+	for _, x := range slices.Concat(p.header, p.query) {
+		if x.Name != apiVersion {
 			add(x.Value)
 		}
 	}
@@ -114,7 +116,7 @@ func (s settler) first(names []string) (name, value string) {
 func (s settler) overlay(name string, v vendor, x config.Provider) *provider {
 	return &provider{
 		name: name, vendor: v, kind: x.Kind, base: x.BaseURL,
-		header: x.Headers, query: x.Query, declared: x.Models,
+		header: x.Headers, query: x.Query, declared: x.Models, disabled: x.Disabled,
 	}
 }
 
@@ -244,6 +246,9 @@ func (s settler) takeBase(p *provider) string {
 	return from
 }
 
+// apiVersion is the part of a query that Azure wants.
+const apiVersion = "api-version"
+
 // azureHosts are the endings of addresses that Azure gives its customers.
 var azureHosts = []string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"}
 
@@ -256,13 +261,13 @@ func (s settler) azure(p *provider) {
 	}
 	version := ""
 	for _, q := range p.query {
-		if q.Name == "api-version" {
+		if q.Name == apiVersion {
 			version = q.Value.Reveal()
 		}
 	}
 	if version == "" {
 		if _, version = s.first([]string{"AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION", "AZURE_API_VERSION"}); version != "" {
-			p.query = append(p.query, config.Pair{Name: "api-version", Value: config.NewSecret(version)})
+			p.query = append(p.query, config.Pair{Name: apiVersion, Value: config.NewSecret(version)})
 		}
 	}
 	p.classic = version != "" && version[0] >= '0' && version[0] <= '9'

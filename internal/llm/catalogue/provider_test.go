@@ -95,6 +95,16 @@ providers:
 	}
 }
 
+// OpenAI refuses a request for the reasoning of a model that has none.
+func TestReasoningIsPassedOn(t *testing.T) {
+	c, _ := made(t, keys("openai"), "providers: {openai: {models: {mine: {reasoning: false}}}}")
+	for name, want := range map[string][2]bool{"gpt-5": {true, true}, "gpt-4.1": {true, false}, "openai/mine": {true, false}, "openai/gpt-9": {false, false}} {
+		if e := endpoint(t, c, name); e.Known != want[0] || e.Reasons != want[1] {
+			t.Errorf("%s: known %v, reasons %v", name, e.Known, e.Reasons)
+		}
+	}
+}
+
 func TestNotReady(t *testing.T) {
 	for name, tt := range map[string]struct {
 		env      env

@@ -79,11 +79,11 @@ func (c *Catalogue) named(name string, p *provider, id string) (Model, error) {
 		return c.ofProvider(name, p)
 	}
 	if !p.ready() {
-		for _, other := range c.providers {
+		for _, other := range c.providers() {
 			if !other.ready() || other == p {
 				continue
 			}
-			if m, at := best(name, c.models(other)); at <= variant {
+			if m, at := best(name, c.models(other)); at != none {
 				return m, nil
 			}
 		}
@@ -166,7 +166,7 @@ func (c *Catalogue) bare(name string) (Model, error) {
 
 func (c *Catalogue) usable() []*provider {
 	var out []*provider
-	for _, p := range c.providers {
+	for _, p := range c.providers() {
 		if p.ready() {
 			out = append(out, p)
 		}
@@ -176,7 +176,7 @@ func (c *Catalogue) usable() []*provider {
 
 func (c *Catalogue) locals() []*provider {
 	var out []*provider
-	for _, p := range c.providers {
+	for _, p := range c.providers() {
 		if p.vendor.local && p.ready() {
 			out = append(out, p)
 		}

@@ -106,6 +106,7 @@ providers:
 		{keys("openrouter"), "", "sonnet", "openrouter/anthropic/claude-sonnet-5"},
 		{keys("openrouter"), "", "anthropic/claude-sonnet-4.6", "openrouter/anthropic/claude-sonnet-4.6"},
 		{keys("openrouter"), "", "anthropic/claude-sonnet-4-6", "openrouter/anthropic/claude-sonnet-4.6"},
+		{keys("openrouter"), "", "anthropic/sonnet", "openrouter/anthropic/claude-sonnet-5"},
 		{keys("openrouter"), "", "google/gemini-2.5-pro", "openrouter/google/gemini-2.5-pro"},
 		{keys("openrouter"), "", "moonshotai/kimi-k2.5", "openrouter/moonshotai/kimi-k2.5"},
 		{keys("azure"), "", "gpt-5", "azure/gpt-5"},

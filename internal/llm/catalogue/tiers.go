@@ -35,8 +35,8 @@ func (c *Catalogue) Tiers() []Choice {
 }
 
 func (c *Catalogue) defaultChoice() Choice {
-	if c.model != "" {
-		return Choice{Model: c.model, Reason: "CADRE_MODEL", said: true}
+	if name := strings.TrimSpace(c.env("CADRE_MODEL")); name != "" {
+		return Choice{Model: name, Reason: "CADRE_MODEL", said: true}
 	}
 	if c.config.Model != "" {
 		return Choice{Model: c.config.Model, Reason: "model at " + c.config.Where("model"), said: true}
@@ -57,7 +57,7 @@ func (c *Catalogue) choose(t Tier) Choice {
 	if t == TierDefault && c.config.Model != "" && !Tier(strings.ToLower(c.config.Model)).valid() {
 		return Choice{Name: string(t), Model: c.config.Model, Reason: "model at " + c.config.Where("model"), said: true}
 	}
-	for _, p := range c.providers {
+	for _, p := range c.providers() {
 		if !p.ready() || p.vendor.local && !p.said {
 			continue
 		}
