@@ -1,6 +1,6 @@
-// Package app wires the parts of Cadre together: store, feed, engine, roles,
-// tools and models. Commands and end-to-end tests use it; nothing below
-// imports it.
+// Package app wires the parts of Cadre together: configuration, store, feed,
+// engine, roles, tools and models. Commands and end-to-end tests use it;
+// nothing below imports it.
 package app
 
 import (
@@ -9,9 +9,10 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/feed"
-	"github.com/cadre-dev/cadre/internal/llm/schedule"
+	"github.com/cadre-dev/cadre/internal/llm/catalogue"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
 	"github.com/cadre-dev/cadre/internal/role"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
@@ -22,9 +23,14 @@ import (
 // Options say how an App is made; the zero value of each field has a default.
 type Options struct {
 	Data string // the data folder; required
+	Dir  string // the folder whose project configuration counts
 	Log  *slog.Logger
 
+	Record string // file to which all model calls are written
+	Replay string // file from which they are answered
+
 	// For tests.
+	Env   func(string) string
 	Now   func() time.Time
 	NewID func() string
 	Crash func(point string) bool
@@ -37,32 +43,55 @@ type App struct {
 	Feed      *feed.Feed
 	Engine    *engine.Engine
 	Performer *orchestrate.Performer
+	Models    *catalogue.Catalogue
+
+	endTraffic func() error
+}
+
+// startingPlaces is how many calls of one model may be under way before
+// anything is known of its limits: a refusal halves it, success lets it grow.
+const startingPlaces = 256
+
+// Catalogue reads the configuration and makes the catalogue of models. A
+// broken configuration is an error; the catalogue that comes with it is good
+// for a diagnosis only.
+func Catalogue(o Options) (*catalogue.Catalogue, *config.Config, error) {
+	c, err := config.Load(config.Options{Dir: o.Dir, Env: o.Env})
+	return catalogue.New(catalogue.Options{Config: c, ConfigErr: err, Env: o.Env}), c, err
 }
 
 // Open opens the data folder and starts the engine. Nothing unfinished is
 // gone on with before Engine.Recover is called.
-func Open(o Options) (*App, error) {
+func Open(o Options) (_ *App, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	found, c, err := Catalogue(o)
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	wrap, endTraffic, err := traffic(o)
+	if err != nil {
+		return nil, err
+	}
 	st, err := sqlite.Open(o.Data, sqlite.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("opening the data folder %s: %w", o.Data, err)
+		return nil, errors.Join(fmt.Errorf("opening the data folder %s: %w", o.Data, err), endTraffic())
 	}
-	performer, err := NewPerformer(o.Log, append(o.Tools, orchestrate.ArtifactTool(st))...)
+	performer, err := newPerformer(o, st, &models{found, wrap}, c)
 	if err != nil {
-		return nil, errors.Join(err, st.Close())
+		return nil, errors.Join(err, st.Close(), endTraffic())
 	}
 	f := feed.New(st)
 	e := engine.New(engine.Config{
 		Store: st, Performer: performer, Feed: f,
 		Now: o.Now, NewID: o.NewID, Log: o.Log, Crash: o.Crash,
 	})
-	return &App{Store: st, Feed: f, Engine: e, Performer: performer}, nil
+	return &App{Store: st, Feed: f, Engine: e, Performer: performer, Models: found, endTraffic: endTraffic}, nil
 }
 
-// NewPerformer makes the performer with the built-in roles and tools.
-func NewPerformer(log *slog.Logger, more ...tool.Tool) (*orchestrate.Performer, error) {
+// newPerformer makes the performer with the built-in roles and tools.
+func newPerformer(o Options, st *sqlite.Store, m orchestrate.Models, c *config.Config) (*orchestrate.Performer, error) {
 	builtin, err := role.Builtin()
 	if err != nil {
 		return nil, err
@@ -72,21 +101,18 @@ func NewPerformer(log *slog.Logger, more ...tool.Tool) (*orchestrate.Performer, 
 		return nil, err
 	}
 	all := append(files.Tools(), orchestrate.Tools()...)
-	tools, err := tool.New(append(all, more...)...)
+	all = append(all, orchestrate.ArtifactTool(st))
+	tools, err := tool.New(append(all, o.Tools...)...)
 	if err != nil {
 		return nil, err
 	}
-	return orchestrate.New(roles, tools, NewModels(), schedule.New(schedule.Config{Start: startingPlaces}), log), nil
+	return orchestrate.New(roles, tools, m, scheduler(c), o.Log), nil
 }
-
-// startingPlaces is how many calls of one model may be under way before
-// anything is known of its limits: a refusal halves it, success lets it grow.
-const startingPlaces = 256
 
 // Close stops the engine and gives the data folder free. What was unfinished
 // is gone on with by the next process that recovers it.
 func (a *App) Close() error {
 	a.Engine.Close()
 	a.Feed.Close()
-	return errors.Join(a.Store.Close())
+	return errors.Join(a.Store.Close(), a.endTraffic())
 }

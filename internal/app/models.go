@@ -2,52 +2,91 @@ package app
 
 import (
 	"fmt"
+	"os"
 	"strings"
-	"sync"
 
 	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/llm"
-	"github.com/cadre-dev/cadre/internal/llm/offline"
-	"github.com/cadre-dev/cadre/internal/llm/scripted"
+	"github.com/cadre-dev/cadre/internal/llm/catalogue"
+	"github.com/cadre-dev/cadre/internal/llm/record"
+	"github.com/cadre-dev/cadre/internal/llm/schedule"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
 )
 
-// DefaultModel answers when nothing else is configured.
-const DefaultModel = "offline"
+// OfflineModel answers when nothing else is configured.
+const OfflineModel = "offline"
 
-const scriptedPrefix = "scripted:"
-
-// Models finds models by name: "offline", or "scripted:FILE".
-type Models struct {
-	mu      sync.Mutex
-	offline llm.Provider
-	scripts map[string]llm.Provider
+// models makes the catalogue speak orchestrate's language, and records or
+// plays the traffic if that was asked for.
+type models struct {
+	catalogue *catalogue.Catalogue
+	wrap      func(llm.Provider) llm.Provider
 }
 
-// NewModels makes the catalogue of this version.
-func NewModels() *Models {
-	return &Models{offline: offline.New(), scripts: map[string]llm.Provider{}}
-}
-
-// Find implements orchestrate.Models. Both kinds of model cost nothing.
-func (m *Models) Find(name string) (orchestrate.Model, error) {
-	free := agent.Price{Known: true}
-	if name == DefaultModel {
-		return orchestrate.Model{Provider: m.offline, Name: name, Price: free}, nil
-	}
-	file, ok := strings.CutPrefix(name, scriptedPrefix)
-	if !ok {
-		return orchestrate.Model{}, fmt.Errorf("there is no model %q in this version; use %q, or %q to play a script", name, DefaultModel, scriptedPrefix+"FILE")
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if p, ok := m.scripts[file]; ok {
-		return orchestrate.Model{Provider: p, Name: name, Price: free}, nil
-	}
-	p, err := scripted.Load(file)
+// Find implements orchestrate.Models.
+func (m *models) Find(name string) (orchestrate.Model, error) {
+	provider, found, err := m.catalogue.Find(name)
 	if err != nil {
-		return orchestrate.Model{}, fmt.Errorf("reading the script of model %s: %w", name, err)
+		return orchestrate.Model{}, err
 	}
-	m.scripts[file] = p
-	return orchestrate.Model{Provider: p, Name: name, Price: free}, nil
+	simulated := found.Ref() == found.ID // the offline model, or a script
+	if name == orchestrate.FastTier && simulated {
+		return orchestrate.Model{}, fmt.Errorf("no language model is configured for the tier %s", name)
+	}
+	out := orchestrate.Model{
+		Provider: m.wrap(provider), Name: found.ID, Window: found.Window, MaxOutput: found.MaxOutput, Cost: found.Cost,
+		Price: agent.Price{Known: found.Price.Known, Input: found.Price.Input, Output: found.Price.Output},
+	}
+	if !simulated {
+		out.Lane = found.Ref()
+	}
+	return out, nil
+}
+
+// traffic opens what Options say about recording and playing model calls. The
+// returned function ends it.
+func traffic(o Options) (wrap func(llm.Provider) llm.Provider, end func() error, err error) {
+	none := func() error { return nil }
+	switch {
+	case o.Record != "" && o.Replay != "":
+		return nil, nil, fmt.Errorf("model calls can be recorded or played, not both")
+	case o.Record != "":
+		f, err := os.OpenFile(o.Record, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, nil, fmt.Errorf("opening the recording: %w", err)
+		}
+		r := record.NewRecorder(f)
+		return r.Provider, func() error {
+			if err := r.Err(); err != nil {
+				_ = f.Close()
+				return err
+			}
+			return f.Close()
+		}, nil
+	case o.Replay != "":
+		f, err := os.Open(o.Replay)
+		if err != nil {
+			return nil, nil, fmt.Errorf("opening the recording: %w", err)
+		}
+		defer f.Close()
+		p, err := record.Read(o.Replay, f)
+		if err != nil {
+			return nil, nil, err
+		}
+		return func(llm.Provider) llm.Provider { return p }, none, nil
+	}
+	return func(p llm.Provider) llm.Provider { return p }, none, nil
+}
+
+// scheduler makes the scheduler with the limits of the configuration.
+func scheduler(c *config.Config) *schedule.Scheduler {
+	return schedule.New(schedule.Config{
+		Start: startingPlaces, FallbackAfter: c.FallbackWait,
+		Limits: func(lane string) (int, int) {
+			provider, model, _ := strings.Cut(lane, "/")
+			l := c.Limit(provider, model)
+			return l.Start, l.Max
+		},
+	})
 }

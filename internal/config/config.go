@@ -9,6 +9,40 @@
 // prompts are sent, or what counts against a budget, is taken from it only if
 // the user's file trusts the project.
 //
+// All that can be said, nothing of which must be:
+//
+//	model: anthropic/claude-sonnet-5   # for a chat that names none
+//	tiers:                             # what fast, default and smart stand for
+//	  fast: groq/qwen/qwen3-32b
+//	  smart: opus
+//	fallback_wait: 20s                 # before a call turns to its next model
+//	limits:                            # calls under way at once
+//	  anthropic: 64
+//	  anthropic/claude-opus-4-8: {start: 4, max: 8}
+//	providers:
+//	  anthropic:
+//	    key_env: WORK_ANTHROPIC_KEY    # or key: ${NAME}, or key: with the key itself
+//	  openai:
+//	    disabled: true                 # there is a key, but not for this
+//	  azure:
+//	    base_url: https://mine.openai.azure.com
+//	    query: {api-version: preview}
+//	    models: [my-deployment]
+//	  gateway:                         # any name for any compatible server
+//	    kind: openai                   # anthropic, openai, openai-responses, gemini
+//	    base_url: https://llm.example.com/v1
+//	    headers: {X-Team: "${TEAM:-core}"}
+//	    models:
+//	      big:
+//	        name: The big one
+//	        window: 200k
+//	        max_output: 32k
+//	        price: {input: 1.25, output: 10, cache_read: 0.125, cache_write: 1.25} # dollars per million tokens
+//	        images: true
+//	        reasoning: true
+//	        tools: true
+//	trust: [~/work]                    # in the user's file only: projects that may set all of this
+//
 // It is a leaf: it knows neither models nor their catalogue, only what is
 // written about them. No text made here contains a key.
 package config

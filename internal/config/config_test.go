@@ -141,6 +141,29 @@ func TestEverythingThatCanBeSaid(t *testing.T) {
 	}
 }
 
+// The example of the package's comment is one that can be used.
+func TestExample(t *testing.T) {
+	src, err := os.ReadFile("config.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for line := range strings.Lines(string(src)) {
+		if strings.HasPrefix(line, "package ") {
+			break
+		}
+		if rest, ok := strings.CutPrefix(line, "//\t"); ok {
+			text.WriteString(rest)
+		}
+	}
+	w := newWorld(t)
+	w.user(text.String())
+	c := w.must()
+	if len(c.Warnings) > 0 || len(c.Providers) != 4 || c.Tiers.Smart != "opus" || c.Limit("anthropic", "claude-opus-4-8").Max != 8 {
+		t.Errorf("got %v, warnings %v", c, c.Warnings)
+	}
+}
+
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
 	w.user("limits:\n  anthropic: {start: 8, max: 16}\n  anthropic/Claude-X: {max: 4}\n  groq: 3\n")

@@ -258,12 +258,12 @@ func TestCallModel(t *testing.T) {
 }
 
 func TestCallModelFails(t *testing.T) {
-	m := &models{err: &llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 7 * time.Second, Message: "slow down"}}
+	m := &models{err: &llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 7 * time.Second, Message: "slow down", Usage: message.Usage{Input: 4}}}
 	p := newPerformer(t, m)
 	job := engine.Job{Now: time.Now}
 	ignore := func(string, int, string, string) {}
 	ev, ok := p.CallModel(t.Context(), job, agent.CallModel{Turn: 1, Try: 1, Model: "test/one"}, ignore).(agent.ModelFailed)
-	if !ok || ev.Kind != agent.FailRateLimit || ev.RetryAfter != 7000 || !strings.Contains(ev.Message, "slow down") {
+	if !ok || ev.Kind != agent.FailRateLimit || ev.RetryAfter != 7000 || ev.Spent != (agent.Amount{Tokens: 4, Cost: 4}) || !strings.Contains(ev.Message, "slow down") {
 		t.Errorf("%+v", ev)
 	}
 	ev, ok = p.CallModel(t.Context(), job, agent.CallModel{Turn: 1, Try: 1, Model: "gone"}, ignore).(agent.ModelFailed)

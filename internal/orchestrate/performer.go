@@ -150,18 +150,20 @@ func (p *Performer) toolTokens(names []string) int64 {
 func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.CallModel, onDelta func(kind string, part int, name, text string)) agent.Event {
 	info := agent.CallInfo{Model: call.Model, StartedAt: job.Now().UnixMilli()}
 	begun := func() { info.StartedAt = job.Now().UnixMilli() }
+	model, err := p.models.Find(call.Model)
 	failed := func(err error) agent.Event {
 		ev := agent.ModelFailed{Turn: call.Turn, Try: call.Try, Kind: agent.Failure(llm.KindOf(err)), Message: err.Error(), Priced: true, GaveUp: errors.Is(err, schedule.ErrGaveUp)}
 		var e *llm.Error
 		if errors.As(err, &e) {
 			ev.RetryAfter = e.RetryAfter.Milliseconds()
-			info.RequestID = e.RequestID
+			info.RequestID, info.Usage = e.RequestID, e.Usage
+			ev.Spent.Tokens = e.Usage.Total()
+			ev.Spent.Cost, ev.Priced = model.cost(e.Usage) // what a failed try has used is charged
 		}
 		info.EndedAt = job.Now().UnixMilli()
 		ev.Info = info
 		return ev
 	}
-	model, err := p.models.Find(call.Model)
 	if err != nil {
 		return failed(&llm.Error{Kind: llm.ErrNotFound, Message: err.Error()})
 	}

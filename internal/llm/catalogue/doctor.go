@@ -170,7 +170,7 @@ func (c *Catalogue) checkProvider(ctx context.Context, p *provider, deep bool) F
 	f.OK = true
 	f.Text += "; it answers"
 	if n > 0 {
-		f.Text += fmt.Sprintf(" and has %d models", n)
+		f.Text += " and has " + models(n)
 	}
 	return f
 }
@@ -185,11 +185,11 @@ func (c *Catalogue) reach(ctx context.Context, p *provider) (int, error) {
 			return 0, err
 		}
 	}
-	models, err := c.ask(ctx, p)
+	list, err := c.ask(ctx, p)
 	if e, ok := errors.AsType[*llm.Error](err); ok && (e.Status == 404 || e.Status == 405) && (p.elsewhere() || p.vendor.base == "") {
 		return 0, nil // a gateway that has no list, but is there
 	}
-	return len(models), err
+	return len(list), err
 }
 
 // remedy says what to do about a failed call.
@@ -213,6 +213,13 @@ func remedy(p *provider, err error) string {
 	return "check the address " + config.SafeURL(p.base) + ", or try again later"
 }
 
+func models(n int) string {
+	if n == 1 {
+		return "1 model"
+	}
+	return fmt.Sprintf("%d models", n)
+}
+
 func keyHint(p *provider) string {
 	if len(p.vendor.keys) > 0 {
 		return "set " + p.vendor.keys[0]
@@ -230,7 +237,7 @@ func (c *Catalogue) checkLocals(locals []Local) []Finding {
 		f := Finding{Subject: "local server " + l.Provider}
 		switch {
 		case l.Err == nil && len(l.Models) > 0:
-			f.OK, f.Text = true, fmt.Sprintf("%s has %d models, such as %s", l.BaseURL, len(l.Models), l.Models[0].Ref())
+			f.OK, f.Text = true, fmt.Sprintf("%s has %s, such as %s", l.BaseURL, models(len(l.Models)), l.Models[0].Ref())
 		case l.Err == nil:
 			f.OK, f.Text = true, l.BaseURL+" answers, but has no model"
 			f.Hint = "load one into it"

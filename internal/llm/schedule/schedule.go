@@ -30,6 +30,10 @@ type Config struct {
 	Start int // calls a new lane may have under way: 64
 	Max   int // calls a lane may ever have under way: 1024
 
+	// Limits says more about a lane: what it returns above 0 counts instead of
+	// Start and Max. It may be nil.
+	Limits func(lane string) (start, most int)
+
 	// A waiter is told about its wait after Moment (200 ms). Every Refresh
 	// (2 s) it looks whether why and until when have changed, and tells so; a
 	// wait that goes on as before is told again every Repeat (4 min), so that a
@@ -59,6 +63,17 @@ func (c Config) withDefaults() Config {
 	c.FirstCoolDown = positive(c.FirstCoolDown, time.Second)
 	c.MaxCoolDown = max(positive(c.MaxCoolDown, time.Minute), c.FirstCoolDown)
 	c.Ramp = positive(c.Ramp, time.Second)
+	return c
+}
+
+// of is the configuration of one lane.
+func (c Config) of(lane string) Config {
+	if c.Limits == nil {
+		return c
+	}
+	start, most := c.Limits(lane)
+	c.Max = positive(most, c.Max)
+	c.Start = min(positive(start, c.Start), c.Max)
 	return c
 }
 
@@ -170,7 +185,8 @@ func (s *Scheduler) lane(name string) *lane {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l = s.lanes[name]; l == nil {
-		l = newLane(name, &s.cfg)
+		cfg := s.cfg.of(name)
+		l = newLane(name, &cfg)
 		s.lanes[name] = l
 	}
 	return l
