@@ -52,6 +52,11 @@ type App struct {
 // anything is known of its limits: a refusal halves it, success lets it grow.
 const startingPlaces = 256
 
+// newsOfWaits is how often a call that waits for its place looks whether there
+// is news. Each piece of news is an event in the log: a thousand agents behind
+// one rate limit must not fill it.
+const newsOfWaits = 30 * time.Second
+
 // Catalogue reads the configuration and makes the catalogue of models. A
 // broken configuration is an error; the catalogue that comes with it is good
 // for a diagnosis only.

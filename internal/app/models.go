@@ -35,8 +35,9 @@ func (m *models) Find(name string) (orchestrate.Model, error) {
 		return orchestrate.Model{}, fmt.Errorf("no language model is configured for the tier %s", name)
 	}
 	out := orchestrate.Model{
-		Provider: m.wrap(provider), Name: found.ID, Window: found.Window, MaxOutput: found.MaxOutput, Cost: found.Cost,
-		Price: agent.Price{Known: found.Price.Known, Input: found.Price.Input, Output: found.Price.Output},
+		Provider: m.wrap(provider), Ref: found.Ref(), Name: found.ID, Window: found.Window, MaxOutput: found.MaxOutput, Cost: found.Cost,
+		// Money is held for the dearest way to read the input, which writes the cache.
+		Price: agent.Price{Known: found.Price.Known, Input: max(found.Price.Input, found.Price.CacheWrite), Output: found.Price.Output},
 	}
 	if !simulated {
 		out.Lane = found.Ref()
@@ -82,7 +83,7 @@ func traffic(o Options) (wrap func(llm.Provider) llm.Provider, end func() error,
 // scheduler makes the scheduler with the limits of the configuration.
 func scheduler(c *config.Config) *schedule.Scheduler {
 	return schedule.New(schedule.Config{
-		Start: startingPlaces, FallbackAfter: c.FallbackWait,
+		Start: startingPlaces, FallbackAfter: c.FallbackWait, Refresh: newsOfWaits,
 		Limits: func(lane string) (int, int) {
 			provider, model, _ := strings.Cut(lane, "/")
 			l := c.Limit(provider, model)

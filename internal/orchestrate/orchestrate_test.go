@@ -32,7 +32,7 @@ func (m *models) Find(name string) (Model, error) {
 	if name != "test/one" {
 		return Model{}, fmt.Errorf("there is no model %q", name)
 	}
-	return Model{Provider: m, Name: "one", Price: agent.Price{Known: true, Input: 1_000_000, Output: 2_000_000}}, nil
+	return Model{Provider: m, Ref: "test/one", Name: "one", Price: agent.Price{Known: true, Input: 1_000_000, Output: 2_000_000}}, nil
 }
 
 func (m *models) Call(_ context.Context, req *llm.Request, onDelta func(llm.Delta)) (*llm.Reply, error) {

@@ -29,6 +29,7 @@ type Models interface {
 // Model is a model and what is known of it.
 type Model struct {
 	Provider  llm.Provider
+	Ref       string // names it for good, where a tier or a short name may move on
 	Name      string // as the provider knows it
 	Lane      string // calls of the same lane share its limits; empty: there are none
 	Price     agent.Price
@@ -94,7 +95,7 @@ func (p *Performer) NewChat(root Root) (engine.NewChat, error) {
 	}
 	spec := p.spec(r, 0, role.DefaultDepth)
 	spec.Name, spec.Path, spec.Dir = r.Name, r.Name, root.Dir
-	use(&spec, root.Model, model)
+	use(&spec, model)
 	if l := root.Limits.Turns; l > 0 {
 		spec.Limits.Turns = l
 	}
@@ -108,8 +109,8 @@ func (p *Performer) NewChat(root Root) (engine.NewChat, error) {
 }
 
 // use gives a spec its model.
-func use(s *agent.Spec, name string, m Model) {
-	s.Models, s.Price, s.Window, s.MaxOutput = []string{name}, m.Price, m.Window, m.MaxOutput
+func use(s *agent.Spec, m Model) {
+	s.Models, s.Price, s.Window, s.MaxOutput = []string{m.Ref}, m.Price, m.Window, m.MaxOutput
 }
 
 // fast finds the model for small work, or else the agent's own.

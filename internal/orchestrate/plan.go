@@ -126,7 +126,7 @@ func (p *Performer) planTask(parent agent.Spec, task, roleName, cwd, model, time
 	}
 	spec := p.spec(r, parent.Depth+1, parent.MaxDepth)
 	spec.Dir = dir
-	use(&spec, model, found)
+	use(&spec, found)
 	if active > 0 {
 		spec.Limits.Active = active
 	}
