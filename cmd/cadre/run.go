@@ -74,7 +74,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong command line, 3 stopped by a limit
 	f.BoolVar(&o.resume, "resume", false, "go on with the last unfinished chat, or the one named by --chat, without a new prompt")
 	f.StringVar(&o.chat, "chat", "", "send the prompt to this chat")
 	f.StringVar(&o.cwd, "cwd", "", "the folder the agents work in (default: the current one)")
-	f.StringVar(&o.model, "model", app.OfflineModel, "the model: offline, or scripted:FILE")
+	f.StringVar(&o.model, "model", app.OfflineModel, "the model: PROVIDER/NAME, offline, or scripted:FILE")
 	f.StringVar(&o.role, "role", defaultRole, "the role of the orchestrator")
 	f.IntVar(&o.turns, "max-turns", 0, "the most turns the orchestrator may take for a prompt (default: the role's)")
 	f.DurationVar(&o.duration, "max-duration", 0, "the most time it may work on a prompt, such as 90s or 10m (default: the role's)")

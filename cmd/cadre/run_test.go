@@ -66,7 +66,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	p := f.start("run", "--json", "--model", model, "read it all")
 	ended := 0
 	read := p.await("thirty children have ended", func(text string) bool {
-		if decode(t, text).Type == "child_ended" {
+		if strings.Contains(text, `"type":"child_ended"`) {
 			ended++
 		}
 		return ended >= 30
@@ -82,12 +82,12 @@ func TestKilledInTheMiddle(t *testing.T) {
 	// The ids of the chats differ.
 	other := strings.ReplaceAll(d.Result, d.Chat, "CHAT")
 	if i := strings.Index(want, `"agent_id":"`); i < 0 || strings.ReplaceAll(want, want[i+12:i+12+len(d.Chat)], "CHAT") != other {
-		t.Errorf("another answer after the crash:\n%s\nwant:\n%s", d.Result, want)
+		t.Errorf("another answer after the crash: %.300s …, want %.300s …", d.Result, want)
 	}
 	f.run(0, "run", "--resume").wants(t, "Nothing is unfinished.")
 	f.run(0, "run", "--resume", "--chat", chat).wants(t, "Nothing is unfinished in chat "+chat)
 	if again := done(t, f.run(0, "run", "--resume", "--chat", chat, "--json").out); again.Result != d.Result {
-		t.Errorf("the answer told again is another one: %s", again.Result)
+		t.Errorf("the answer told again is another one: %.300s …", again.Result)
 	}
 	f.sound()
 }
@@ -268,7 +268,7 @@ func TestUsage(t *testing.T) {
 		{"run -", "the prompt is empty"},
 		{"run --bogus x", "unknown flag: --bogus"},
 		{"bogus", `unknown command "bogus"`},
-		{"run --model nope x", `there is no model "nope"`},
+		{"run --model nope x", "there is no such model"},
 		{"run --model scripted: x", "needs the file"},
 		{"run --model scripted:/nope.yaml x", "no such file"},
 		{"run --model scripted:bad.yaml x", "bad.yaml"},

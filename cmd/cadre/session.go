@@ -21,6 +21,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/store/sqlite"
 	"github.com/cadre-dev/cadre/internal/view"
 )
 
@@ -62,7 +63,7 @@ func (g *globals) run(cmd *cobra.Command, o *runOptions) (err error) {
 	defer func() { _ = closeLog() }() // nothing is written to it after this
 	s := &session{g: g, o: o, cmd: cmd, stops: listen(cmd.OutOrStdout())}
 	defer s.stops.close()
-	s.app, err = app.Open(app.Options{Data: dir, Log: log})
+	s.app, err = app.Open(app.Options{Data: dir, Dir: o.project(cmd.Context(), dir), Log: log})
 	if err != nil {
 		return g.notOpened(dir, err)
 	}
@@ -76,6 +77,30 @@ func (g *globals) run(cmd *cobra.Command, o *runOptions) (err error) {
 		}
 	}()
 	return s.run(cmd.Context())
+}
+
+// project is the folder whose configuration counts: that of the chat, whatever
+// the command is called from. If it cannot be found, what follows says why.
+func (o *runOptions) project(ctx context.Context, dir string) string {
+	if o.chat == "" && !o.resume {
+		return o.cwd
+	}
+	st, err := sqlite.OpenReadOnly(dir)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = st.Close() }() // it only reads
+	id := o.chat
+	if id == "" {
+		if id, err = lastUnfinished(ctx, st); err != nil || id == "" {
+			return ""
+		}
+	}
+	c, err := st.Chat(ctx, id)
+	if err != nil {
+		return ""
+	}
+	return c.Dir
 }
 
 func (s *session) run(ctx context.Context) error {

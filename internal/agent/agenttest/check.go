@@ -180,8 +180,10 @@ func replies(s step) error {
 	case text && s.before.Spec.Schema && !s.before.Spec.Orchestrator():
 		return errors.New("plain text counted as success in spite of the output schema")
 	}
-	if text && r.Stop == agent.StopLength && !s.before.Continued && !t.Last && s.after.Turn == s.before.Turn {
-		return errors.New("an answer cut off was not continued")
+	if text && !t.Last {
+		if err := s.unfinished(r.Stop); err != nil {
+			return err
+		}
 	}
 	if len(r.Calls) < 2 {
 		return nil
@@ -193,6 +195,27 @@ func replies(s step) error {
 		if terminalClass(c.Class) && !s.answered(i, true) {
 			return fmt.Errorf("%s next to other calls was not returned as an error", c.Name)
 		}
+	}
+	return nil
+}
+
+// unfinished: an answer that was cut off is continued once, plain text in
+// spite of an output schema is sent back once; the second time it is the end.
+func (s step) unfinished(stop agent.Stop) error {
+	goesOn := s.after.Turn > s.before.Turn
+	news := len(s.before.Queue) > 0 || slices.ContainsFunc(s.before.Groups, func(g agent.Group) bool { return g.Ready })
+	switch spec := s.before.Spec; {
+	case stop == agent.StopLength && !s.before.Continued:
+		if !goesOn {
+			return errors.New("an answer cut off was not continued")
+		}
+	case news || stop != agent.StopLength && expects(s.before):
+	case stop == agent.StopLength:
+		if goesOn {
+			return errors.New("an answer cut off twice was continued")
+		}
+	case spec.Schema && !spec.Orchestrator() && goesOn == s.before.Corrected:
+		return fmt.Errorf("plain text was sent back: %v, before that: %v", goesOn, s.before.Corrected)
 	}
 	return nil
 }
@@ -237,8 +260,8 @@ func outcomes(s step) error {
 // anew with a user message.
 func newTurn(s step) error {
 	for _, c := range effects[agent.CallModel](s) {
-		if c.Try > 1 {
-			continue
+		if c.Turn == s.before.Turn {
+			continue // the same turn once more, or after its history was shortened
 		}
 		if len(s.after.Queue) > 0 {
 			return fmt.Errorf("turn %d began without %v", c.Turn, s.after.Queue)

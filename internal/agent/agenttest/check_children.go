@@ -155,6 +155,10 @@ func grown(s step, old, g agent.Group) error {
 		return errors.New("it was attached again")
 	}
 	e, ok := s.ev.(agent.ChildEnded)
+	mine := ok && e.Task >= g.First && e.Task < g.First+g.Size
+	if good := mine && !old.Closed && e.Reason == agent.ReasonCompleted; good != (g.Good == old.Good+1) {
+		return fmt.Errorf("%d valid ones became %d", old.Good, g.Good)
+	}
 	for t := range g.Size {
 		now := ok && e.Task == g.First+t
 		if g.Ended.Has(t) != (old.Ended.Has(t) || now) {

@@ -48,6 +48,8 @@ func limits(s step) error {
 			return fmt.Errorf("turn %d of %d", s.after.Run.Turns, turns)
 		case c.MaxOutput < min(leastOutput, maxOutput(s.after.Spec)) || c.MaxOutput > maxOutput(s.after.Spec):
 			return fmt.Errorf("room for %d tokens", c.MaxOutput)
+		case tooLong(s.after) && !t.Shrunk:
+			return fmt.Errorf("a request of %d tokens to a model that reads %d", s.after.Context, s.after.Spec.Window)
 		}
 		if err := fits(s.after, c.MaxOutput); err != nil {
 			return err
@@ -59,6 +61,13 @@ func limits(s step) error {
 		}
 	}
 	return nil
+}
+
+// tooLong tells whether the next request leaves too little of the model's
+// window for an answer.
+func tooLong(s agent.State) bool {
+	w := s.Spec.Window
+	return w > 0 && s.Context+min(maxOutput(s.Spec), w/4) > w
 }
 
 func fits(s agent.State, output int64) error {
@@ -163,6 +172,9 @@ func callOwners(a agent.State, p agent.Acting) error {
 		case agent.CallApproval, agent.CallAsking, agent.CallAsked:
 			if c.Item == "" {
 				return fmt.Errorf("call %d waits for no inbox item", i)
+			}
+			if d := a.Deadline(); c.Deadline > 0 && (d == 0 || d > c.Deadline) {
+				return fmt.Errorf("nothing ends the wait of call %d", i)
 			}
 		case agent.CallChildren:
 			if !held[i] {

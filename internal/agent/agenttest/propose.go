@@ -4,6 +4,7 @@ package agenttest
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/message"
@@ -24,7 +25,7 @@ func (w *Walker) Birth(depth int) agent.Event {
 	s := agent.Spec{
 		ID: "chat", Chat: "chat", User: "ann", Role: "main", Name: "main", Path: "main", Depth: depth, MaxDepth: depth + 1 + d.Intn(2),
 		Tools: mainTools, Delegable: toolNames[:len(toolNames)-d.Intn(5)], Delegates: roleNames[:2],
-		Models: []string{"m1", "m2", "m3"}[:1+d.Intn(3)], MaxOutput: int64(300 + d.Intn(400)),
+		Models: []string{"m1", "m2", "m3"}[:1+d.Intn(3)], MaxOutput: int64(300 + d.Intn(400)), Window: int64(pick(d, 0, 0, 2000, 700)),
 		Limits: agent.Limits{
 			Turns: pick(d, 0, 0, 40, 3, 1), Active: int64(pick(d, 0, 0, 3_000_000, 60_000)),
 			Tokens: int64(pick(d, 0, 0, 200_000, 20_000, 3000)), Children: pick(d, 0, 5),
@@ -39,6 +40,9 @@ func (w *Walker) Birth(depth int) agent.Event {
 	}
 	if d.Intn(4) == 3 {
 		s.Limits.Cost = int64(20 + d.Intn(2000))
+	}
+	if missing := d.Intn(20); missing < len(s.Tools) {
+		s.Tools = slices.Delete(slices.Clone(s.Tools), missing, missing+1)
 	}
 	return agent.Created{At: w.at(), Spec: s, Tokens: int64(d.Intn(200)), Task: message.Of(message.User, message.KindTask, "task")}
 }

@@ -34,7 +34,7 @@ func (c clock) state(s agent.State) string {
 	if s.Run.Children != (agent.Amount{}) {
 		add("children %s", amount(s.Run.Children))
 	}
-	if s.Spec.Limits.Tokens > 0 || s.Spec.Limits.Cost > 0 {
+	if s.Spec.Limits.Tokens > 0 || s.Spec.Limits.Cost > 0 || s.Spec.Window > 0 {
 		add("context %d", s.Context)
 	}
 	if s.Run.Active > 0 {

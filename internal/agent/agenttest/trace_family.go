@@ -16,21 +16,26 @@ type family struct {
 	held      agent.Amount
 	ended     map[int]bool
 	budget    map[int]agent.Amount
-	size      map[int]int // of the group that begins with a task
+	late      map[int]bool  // has ended after its group was closed
+	groups    []agent.Group // as they were before the event
+	size      map[int]int   // of the group that begins with a task
 	delivered map[int]bool
 }
 
 func (y *family) follow(ev agent.Event, fx []agent.Effect, after agent.State) error {
 	if y.ended == nil {
-		y.ended, y.budget, y.size, y.delivered = map[int]bool{}, map[int]agent.Amount{}, map[int]int{}, map[int]bool{}
+		y.ended, y.budget, y.late = map[int]bool{}, map[int]agent.Amount{}, map[int]bool{}
+		y.size, y.delivered = map[int]int{}, map[int]bool{}
 	}
+	defer func() { y.groups = after.Groups }()
 	if e, ok := ev.(agent.ChildEnded); ok {
 		y.ended[e.Task] = true
+		y.late[e.Task] = tooLate(y.groups, e.Task)
 		y.alive = slices.DeleteFunc(y.alive, func(t int) bool { return t == e.Task })
 		y.held = y.held.Sub(y.budget[e.Task])
 	}
 	if r, ok := ev.(agent.ModelReplied); ok {
-		y.groups(r, fx)
+		y.spawned(r, fx)
 	}
 	for _, f := range fx {
 		switch f := any(f).(type) {
@@ -59,8 +64,8 @@ func (y *family) follow(ev agent.Event, fx []agent.Effect, after agent.State) er
 	return nil
 }
 
-// groups notes the spawn groups that a reply has started.
-func (y *family) groups(r agent.ModelReplied, fx []agent.Effect) {
+// spawned notes the groups that a reply has started.
+func (y *family) spawned(r agent.ModelReplied, fx []agent.Effect) {
 	first := y.started + 1
 	for i, p := range r.Calls {
 		n := 0
@@ -88,8 +93,11 @@ func (y *family) deliver(f agent.AddResults) error {
 		}
 		y.delivered[r.First] = true
 		for t := r.First; t < r.First+r.Size; t++ {
-			if !y.ended[t] && r.Rest == "" {
+			switch {
+			case !y.ended[t] && r.Rest == "":
 				return fmt.Errorf("task %d was delivered, but has not ended", t)
+			case y.late[t] != r.Late.Has(t-r.First):
+				return fmt.Errorf("task %d ended too late: %v, told so: %v", t, y.late[t], r.Late.Has(t-r.First))
 			}
 		}
 	}

@@ -115,7 +115,11 @@ func (h *history) add(ev agent.Event, f agent.AddMessage) error {
 	if f.Body.Kind == message.KindTask {
 		return h.fill(f.Pos, aReply)
 	}
-	return h.fill(f.Pos, aNote)
+	err := h.fill(f.Pos, aNote)
+	if _, ok := ev.(agent.Compacted); ok {
+		delete(h.input, f.Pos) // a summary is sent first, wherever it stands
+	}
+	return err
 }
 
 func (h *history) addResults(f agent.AddResults) error {

@@ -162,24 +162,27 @@ func (o *outside) run(ev agent.Event, f agent.RunTool) error {
 	return nil
 }
 
-// inbox knows the items that wait and the kind of each.
+// inbox knows the items that wait, the kind of each and what is asked.
 type inbox struct {
-	open   map[string]string
-	hidden map[string]bool
-	seen   map[string]bool
+	open     map[string]string
+	hidden   map[string]bool
+	question map[string]string
+	answered map[string]int // how often a question was answered on the user's behalf
 }
 
-func (b *inbox) follow(_ agent.Event, fx []agent.Effect, after agent.State) error {
+func (b *inbox) follow(ev agent.Event, fx []agent.Effect, after agent.State) error {
 	if b.open == nil {
-		b.open, b.hidden, b.seen = map[string]string{}, map[string]bool{}, map[string]bool{}
+		b.open, b.hidden, b.question, b.answered = map[string]string{}, map[string]bool{}, map[string]string{}, map[string]int{}
+	}
+	if err := b.consulted(ev, fx, after.Spec); err != nil {
+		return err
 	}
 	for _, f := range fx {
 		switch f := any(f).(type) {
 		case agent.OpenItem:
-			if b.seen[f.ID] {
-				return fmt.Errorf("item %s was opened twice", f.ID)
+			if err := b.opened(ev, f, after.Spec); err != nil {
+				return err
 			}
-			b.seen[f.ID], b.open[f.ID], b.hidden[f.ID] = true, f.Kind, f.Hidden
 		case agent.ShowItem:
 			if b.open[f.ID] == "" || !b.hidden[f.ID] {
 				return fmt.Errorf("item %s was shown, which is not hidden", f.ID)
@@ -209,6 +212,51 @@ func (b *inbox) follow(_ agent.Event, fx []agent.Effect, after agent.State) erro
 	}
 	if !maps.Equal(waiting, b.open) {
 		return fmt.Errorf("the inbox holds %v, calls wait for %v", b.open, waiting)
+	}
+	return nil
+}
+
+// opened holds that each item is new, that a request for approval shows what
+// was asked for, and that a question goes to the orchestrator's model first
+// unless that has answered it too often.
+func (b *inbox) opened(ev agent.Event, f agent.OpenItem, spec agent.Spec) error {
+	if _, ok := b.hidden[f.ID]; ok {
+		return fmt.Errorf("item %s was opened twice", f.ID)
+	}
+	b.open[f.ID], b.hidden[f.ID] = f.Kind, f.Hidden
+	if n, ok := ev.(agent.ApprovalNeeded); ok {
+		if f.Kind != "approval" || f.Grant != n.Grant || f.Deadline != n.Deadline {
+			return fmt.Errorf("%v was asked for, shown is %v", n, f)
+		}
+		return nil
+	}
+	r, ok := ev.(agent.ModelReplied)
+	if !ok || f.Kind != "question" {
+		return fmt.Errorf("a %s came from %s", f.Kind, agent.EventType(ev))
+	}
+	q := r.Calls[f.Call].Question
+	b.question[f.ID] = q
+	if first := !spec.Orchestrator() && spec.Confidence > 0 && b.answered[q] < spec.SameLimit; first != f.Hidden {
+		return fmt.Errorf("a question answered %d times is hidden: %v", b.answered[q], f.Hidden)
+	}
+	return nil
+}
+
+// consulted holds that only an answer with enough confidence is one.
+func (b *inbox) consulted(ev agent.Event, fx []agent.Effect, spec agent.Spec) error {
+	c, ok := ev.(agent.Consulted)
+	if !ok {
+		return nil
+	}
+	closed := slices.ContainsFunc(fx, func(f agent.Effect) bool {
+		item, ok := f.(agent.CloseItem)
+		return ok && item.ID == c.Item && item.How == "answered_for_user"
+	})
+	if closed != (c.Answered && c.Confidence >= spec.Confidence) {
+		return fmt.Errorf("answered for the user: %v, with confidence %d of %d", closed, c.Confidence, spec.Confidence)
+	}
+	if closed {
+		b.answered[b.question[c.Item]]++
 	}
 	return nil
 }

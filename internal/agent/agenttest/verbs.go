@@ -43,13 +43,15 @@ var (
 	delegateRoles = []string{"general", "coder"}
 )
 
-// created [depth=N] [turns= active= tokens= cost= children=] [price=IN/OUT] …
+// created [depth=N] [turns= active= tokens= cost= children=] [price=IN/OUT]
+// [models=] [out=] [window=] [tools= delegable= delegates=] [schema] [acceptance]
+// [confidence= same= ask-timeout=] [grace=] [context=]
 func verbCreated(sc *Scenario, a *args) (agent.Event, error) {
 	s := agent.Spec{
 		ID: "chat", Chat: "chat", User: "ann", Role: "main", Name: "main", Path: "main",
 		Depth: int(a.num("depth")), MaxDepth: 2, Tools: mainTools,
 		Delegable: a.list("delegable", delegable), Delegates: a.list("delegates", delegateRoles),
-		Models: a.list("models", []string{"m1"}), MaxOutput: a.num("out"),
+		Models: a.list("models", []string{"m1"}), MaxOutput: a.num("out"), Window: a.num("window"),
 		Limits: agent.Limits{
 			Turns: int(a.num("turns")), Active: a.num("active"), Tokens: a.num("tokens"), Cost: a.num("cost"), Children: int(a.num("children")),
 		},

@@ -157,7 +157,10 @@ func (w *Walker) outcome(f agent.Effect) agent.Event {
 }
 
 func (w *Walker) ran(f agent.RunTool) agent.Event {
-	finished := agent.ToolFinished{At: w.at(), Turn: f.Turn, Call: f.Call, IsError: w.Dice.Intn(4) == 3, Tokens: int64(w.Dice.Intn(80))}
+	finished := agent.ToolFinished{
+		At: w.at(), Turn: f.Turn, Call: f.Call, IsError: w.Dice.Intn(4) == 3, Tokens: int64(w.Dice.Intn(80)),
+		Parts: []message.Part{message.TextPart{Text: "output"}},
+	}
 	r := w.Trace.outside.runs[toolKey(f.Turn, f.Call)]
 	switch d := w.Dice.Intn(6); {
 	case r == nil || r.started:
