@@ -32,6 +32,8 @@ type runOptions struct {
 	turns    int
 	duration time.Duration
 	cost     float64
+	record   string
+	replay   string
 	prompt   string
 }
 
@@ -74,16 +76,18 @@ Exit codes: 0 completed, 1 failed, 2 wrong command line, 3 stopped by a limit
 	f.BoolVar(&o.resume, "resume", false, "go on with the last unfinished chat, or the one named by --chat, without a new prompt")
 	f.StringVar(&o.chat, "chat", "", "send the prompt to this chat")
 	f.StringVar(&o.cwd, "cwd", "", "the folder the agents work in (default: the current one)")
-	f.StringVar(&o.model, "model", app.OfflineModel, "the model: PROVIDER/NAME, offline, or scripted:FILE")
+	f.StringVar(&o.model, "model", "", "the model: PROVIDER/NAME, fast, default, smart, offline, or scripted:FILE (default: what is configured, else offline; see cadre models)")
 	f.StringVar(&o.role, "role", defaultRole, "the role of the orchestrator")
 	f.IntVar(&o.turns, "max-turns", 0, "the most turns the orchestrator may take for a prompt (default: the role's)")
 	f.DurationVar(&o.duration, "max-duration", 0, "the most time it may work on a prompt, such as 90s or 10m (default: the role's)")
 	f.Float64Var(&o.cost, "max-cost", 0, "the most the whole tree may spend on a prompt, in US dollars (default: no limit)")
+	f.StringVar(&o.record, "record", "", "append all model calls to this file, without keys")
+	f.StringVar(&o.replay, "replay", "", "answer model calls from this file instead of asking a model")
 	must(cmd.RegisterFlagCompletionFunc("chat", func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		return g.completeChats(cmd, nil, prefix)
 	}))
 	must(cmd.RegisterFlagCompletionFunc("role", completeRoles))
-	must(cmd.RegisterFlagCompletionFunc("model", cobra.FixedCompletions([]string{app.OfflineModel, scriptedModel}, cobra.ShellCompDirectiveNoSpace)))
+	must(cmd.RegisterFlagCompletionFunc("model", cobra.FixedCompletions([]string{app.OfflineModel, scriptedModel, "fast", "default", "smart"}, cobra.ShellCompDirectiveNoSpace)))
 	must(cmd.MarkFlagDirname("cwd"))
 	return cmd
 }
@@ -118,6 +122,8 @@ func (o *runOptions) check(cmd *cobra.Command, args []string) error {
 		}
 	}
 	switch {
+	case o.record != "" && o.replay != "":
+		return usage("--record and --replay exclude each other")
 	case set("chat") && o.chat == "":
 		return usage("--chat needs the id of a chat")
 	case set("max-turns") && o.turns < 1:

@@ -63,9 +63,12 @@ func (g *globals) run(cmd *cobra.Command, o *runOptions) (err error) {
 	defer func() { _ = closeLog() }() // nothing is written to it after this
 	s := &session{g: g, o: o, cmd: cmd, stops: listen(cmd.OutOrStdout())}
 	defer s.stops.close()
-	s.app, err = app.Open(app.Options{Data: dir, Dir: o.project(cmd.Context(), dir), Log: log})
+	s.app, err = app.Open(app.Options{Data: dir, Dir: o.project(cmd.Context(), dir), Log: log, Record: o.record, Replay: o.replay})
 	if err != nil {
 		return g.notOpened(dir, err)
+	}
+	for _, w := range s.app.Models.Warnings() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
 	}
 	defer func() {
 		closed := s.app.Close()

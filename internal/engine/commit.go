@@ -21,7 +21,7 @@ const snapshotEvery = 32
 // and then acts. If nothing could be written, nothing has happened: the
 // deliveries go back, and the states in memory are as before.
 func (e *Engine) commit(batch []delivery) {
-	t := &tx{e: e, at: e.cfg.Now().UnixMilli(), staged: map[string]*staged{}, ends: map[string]store.EndTask{}, prompts: map[string]bool{}}
+	t := &tx{e: e, at: e.cfg.Now().UnixMilli(), staged: map[string]*staged{}, ends: map[string]store.EndTask{}, prompts: map[string]bool{}, names: map[named]int{}}
 	for _, d := range batch {
 		t.deliver(d)
 	}
@@ -111,6 +111,7 @@ type tx struct {
 	entries []*store.Entry
 	ends    map[string]store.EndTask // outcomes of tasks decided in this batch
 	prompts map[string]bool          // written in this batch
+	names   map[named]int            // given in this batch
 	acts    []act
 	replies []func()
 	over    []string   // model calls that have ended: what they said so far is committed or void
@@ -306,6 +307,7 @@ func headOf(st agent.State, names agent.Names, at int64) store.Head {
 func (t *tx) act() {
 	e := t.e
 	maps.Copy(e.prompts, t.prompts)
+	maps.Copy(e.names, t.names)
 	for _, s := range t.order {
 		if s.last == nil {
 			continue

@@ -92,8 +92,9 @@ type Engine struct {
 
 	// Owned by the loop.
 	live    map[string]*live
-	names   map[string]map[string]int // chat → role → agents so far
-	prompts map[string]bool           // known to the store
+	names   map[named]int
+	counted map[string]bool // the chats whose names are known
+	prompts map[string]bool // known to the store
 	timers  timers
 	crashed bool
 
@@ -122,7 +123,7 @@ func New(cfg Config) *Engine {
 	e := &Engine{
 		cfg: cfg, box: newMailbox(), quit: make(chan struct{}), ended: make(chan struct{}),
 		base: base, stop: stop,
-		live: map[string]*live{}, names: map[string]map[string]int{}, prompts: map[string]bool{},
+		live: map[string]*live{}, names: map[named]int{}, counted: map[string]bool{}, prompts: map[string]bool{},
 		waiters: map[string][]chan agent.Outcome{},
 	}
 	go e.loop()

@@ -426,7 +426,7 @@ func submitted(input json.RawMessage) string {
 
 func (p *projection) startChild(f agent.StartChild) {
 	spec := f.Spec
-	spec.Name = p.tx.e.name(spec.Chat, spec.Role)
+	spec.Name = p.tx.name(spec.Chat, spec.Role)
 	spec.Path = p.spec().Path + "/" + spec.Name
 	if spec.Dir == "" {
 		spec.Dir = p.spec().Dir

@@ -167,23 +167,38 @@ func verifyAgent(ctx context.Context, s store.Store, id string) ([]string, error
 	return nil, nil
 }
 
+// named is how many agents of a role a chat has had.
+type named struct{ chat, role string }
+
 // name gives the next agent of a role in a chat its name: coder, coder-2, ….
-func (e *Engine) name(chat, role string) string {
-	roles := e.names[chat]
-	if roles == nil {
-		roles = map[string]int{}
-		if tree, err := e.cfg.Store.Tree(e.base, chat); err == nil {
-			for _, a := range tree {
-				roles[a.Role]++
-			}
-		}
-		e.names[chat] = roles
+// The count is the engine's once the batch is committed.
+func (t *tx) name(chat, role string) string {
+	key := named{chat, role}
+	if _, ok := t.names[key]; !ok {
+		t.e.countNames(chat)
+		t.names[key] = t.e.names[key]
 	}
-	roles[role]++
-	if n := roles[role]; n > 1 {
+	t.names[key]++
+	if n := t.names[key]; n > 1 {
 		return fmt.Sprintf("%s-%d", role, n)
 	}
 	return role
+}
+
+// countNames reads how many agents of each role a chat has, once.
+func (e *Engine) countNames(chat string) {
+	if e.counted[chat] {
+		return
+	}
+	tree, err := e.cfg.Store.Tree(e.base, chat)
+	if err != nil {
+		e.cfg.Log.Error("the names of a chat could not be read", "chat", chat, "err", err)
+		return
+	}
+	e.counted[chat] = true
+	for _, a := range tree {
+		e.names[named{chat, a.Role}]++
+	}
 }
 
 const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -278,7 +278,7 @@ func (p *Player) unmatched(req *llm.Request) string {
 	var same []string
 	for _, k := range p.known {
 		if k.role == req.Caller.Role {
-			same = append(same, fmt.Sprintf("%s turn %d", k.agent, k.turn))
+			same = append(same, fmt.Sprintf("%s turn %d", strings.ReplaceAll(k.agent, chatMark, req.Caller.Chat), k.turn))
 		}
 	}
 	c := req.Caller

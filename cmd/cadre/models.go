@@ -1,0 +1,138 @@
+// cadre models: which models there are, what they can do and what they cost.
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cadre-dev/cadre/internal/app"
+	"github.com/cadre-dev/cadre/internal/llm/catalogue"
+)
+
+func newModels() *cobra.Command {
+	var provider string
+	var live, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "models",
+		Short: "List the models that can be used",
+		Long: `Lists the models of the providers that are configured (by an API key in the
+environment, by the configuration file, or as a local server that runs), with
+their context window, their prices for a million tokens and what they can do.
+A price that is not known is shown as unknown, never as zero.
+
+With --provider the models of that provider are listed, configured or not.`,
+		Example: `  cadre models
+  cadre models --provider anthropic
+  cadre models --provider ollama --live --json`,
+		Args: cobra.NoArgs,
+		RunE: ran(func(cmd *cobra.Command, _ []string) error {
+			c, err := catalogueHere()
+			if err != nil {
+				return err
+			}
+			c.Discover(cmd.Context())
+			models := c.List(provider)
+			if live {
+				if provider == "" {
+					return usage("--live asks one provider for its list: name it with --provider")
+				}
+				if models, err = c.Fetch(cmd.Context(), provider); err != nil {
+					return err
+				}
+			}
+			if provider != "" && len(models) == 0 {
+				return usage("nothing is known of a provider %q; `cadre doctor` lists those that there are", provider)
+			}
+			return printModels(cmd, c, models, asJSON)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&provider, "provider", "", "only the models of this provider")
+	f.BoolVar(&live, "live", false, "ask the provider itself for its list")
+	f.BoolVar(&asJSON, "json", false, "one JSON object")
+	return cmd
+}
+
+// catalogueHere is the catalogue of the configuration that counts in the
+// current folder.
+func catalogueHere() (*catalogue.Catalogue, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("finding the current folder: %w", err)
+	}
+	c, _, err := app.Catalogue(app.Options{Dir: dir})
+	if err != nil {
+		return nil, wrong(fmt.Errorf("reading the configuration: %w", err), "mend the file, or look with `cadre doctor`")
+	}
+	return c, nil
+}
+
+func printModels(cmd *cobra.Command, c *catalogue.Catalogue, models []catalogue.Model, asJSON bool) error {
+	out := cmd.OutOrStdout()
+	if asJSON {
+		return json.NewEncoder(out).Encode(map[string]any{"default": c.Default(), "models": append([]catalogue.Model{}, models...)})
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "MODEL\tWINDOW\tINPUT\tOUTPUT\tCACHED\tABILITIES")
+	for _, m := range models {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Ref(), window(m.Window),
+			price(m.Price, m.Price.Input), price(m.Price, m.Price.Output), price(m.Price, m.Price.CacheRead), abilities(m))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "\nPrices in dollars for a million tokens.")
+	for _, t := range c.Tiers() {
+		name := t.Name
+		if name == "" {
+			name = "if none is named"
+		}
+		fmt.Fprintf(out, "%s: %s (%s)\n", name, t.Model, t.Reason)
+	}
+	return nil
+}
+
+func window(n int64) string {
+	switch {
+	case n == 0:
+		return "unknown"
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.3gM", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%dk", n/1000)
+}
+
+func price(p catalogue.Price, micros int64) string {
+	switch {
+	case !p.Known:
+		return "unknown"
+	case p == catalogue.Price{Known: true}:
+		return "free"
+	}
+	return fmt.Sprintf("%.4g", float64(micros)/1e6)
+}
+
+func abilities(m catalogue.Model) string {
+	text := ""
+	for _, a := range []struct {
+		has  bool
+		name string
+	}{{m.Tools, "tools"}, {m.Images, "images"}, {m.Reasoning, "reasoning"}} {
+		if !a.has {
+			continue
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += a.name
+	}
+	if !m.Listed {
+		text += " (assumed)"
+	}
+	return text
+}
