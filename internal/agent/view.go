@@ -1,5 +1,18 @@
 package agent
 
+// Waits tells why the agent waits at the model, and until when if that is
+// known: for a place, or for the next try after a failure.
+func (s State) Waits() (why string, until int64) {
+	switch p := s.Phase.(type) {
+	case Thinking:
+		return p.Why, p.Until
+	case Backoff:
+		return string(p.Why), p.Until
+	case Idle, Compacting, Acting, Accepting, Cancelling, Completed, Failed:
+	}
+	return "", 0
+}
+
 // View is which part of the history a model is sent. The history itself is
 // never changed: a shorter view opens a new epoch, and everything stays on
 // record.

@@ -292,8 +292,10 @@ func (s *staged) close() error {
 
 func headOf(st agent.State, names agent.Names, at int64) store.Head {
 	_, cancelling := st.Phase.(agent.Cancelling)
+	why, until := st.Waits()
 	return store.Head{
 		Status: string(st.Status()), SubAgent: names.SubAgent, Recorded: names.Status, Bailout: names.Bailout,
+		Why: why, Until: until,
 		Turns: st.Life.Turns, ActiveMS: st.Life.Active,
 		Tokens: st.Life.Own.Tokens, Cost: st.Life.Own.Cost, Unpriced: st.Life.Unpriced,
 		ChildTokens: st.Life.Children.Tokens, ChildCost: st.Life.Children.Cost,

@@ -74,6 +74,8 @@ type Head struct {
 	SubAgent string `json:"status"`                  // active, completed, failed, waiting_for_user
 	Recorded string `json:"recordedStatus"`          // pending, running, completed, failed, cancelled, timeout
 	Bailout  string `json:"bailoutReason,omitempty"` // why it stopped early
+	Why      string `json:"waitsFor,omitempty"`      // what it waits for at the model: a place, a retry after a failure
+	Until    int64  `json:"waitsUntil,omitempty"`    // and until when, if that is known
 	Turns    int    `json:"turns"`
 	ActiveMS int64  `json:"activeMs"`
 	Tokens   int64  `json:"tokens"`     // its own

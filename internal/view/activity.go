@@ -70,7 +70,7 @@ func (a *Agent) doing(now time.Time) string {
 	case agent.StatusRetrying:
 		return a.retrying(now)
 	case agent.StatusQueued:
-		return join("for its turn at the model", task)
+		return join(a.queued(now), task)
 	case agent.StatusChildren:
 		return a.awaiting()
 	case agent.StatusApproval:
@@ -127,14 +127,31 @@ func (a *Agent) retrying(now time.Time) string {
 	if kind := strings.ReplaceAll(a.failed.ErrorKind, "_", " "); !strings.Contains(why, kind) {
 		why = join(kind, why)
 	}
-	in := "now"
-	if wait := time.UnixMilli(a.WakeAt).Sub(now).Round(time.Second); a.WakeAt > 0 && wait > 0 {
-		in = fmt.Sprintf("in %s", wait)
-	}
+	in := a.in(now)
 	if why == "" {
 		return in
 	}
 	return in + ": " + why
+}
+
+// in is when the wait is over.
+func (a *Agent) in(now time.Time) string {
+	if wait := time.UnixMilli(a.Until).Sub(now).Round(time.Second); a.Until > 0 && wait > 0 {
+		return fmt.Sprintf("in %s", wait)
+	}
+	return "now"
+}
+
+// queued says what the agent waits for at the model.
+func (a *Agent) queued(now time.Time) string {
+	if a.Why == "" || a.Why == "queue" {
+		return "for its turn at the model"
+	}
+	text := "for the model: " + strings.ReplaceAll(a.Why, "_", " ")
+	if in := a.in(now); in != "now" {
+		text += ", " + in
+	}
+	return text
 }
 
 // awaiting counts the children that the agent waits for, among those that

@@ -182,7 +182,7 @@ func everyState() *story {
 func TestStates(t *testing.T) {
 	s := everyState()
 	row := s.rows["chat.3"]
-	row.WakeAt = at(12)
+	row.Until = at(12)
 	s.put(4, row)
 	s.tell(4, "chat.3", store.Document{Data: store.ModelCall{ID: "x", Agent: "chat.3", Status: "failed", ErrorKind: "rate_limit", Error: "too many requests"}})
 	s.call(4, "chat.5", "Read", `{"path":"internal/agent/step.go"}`, "running")

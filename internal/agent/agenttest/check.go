@@ -209,7 +209,11 @@ func (s step) unfinished(stop agent.Stop) error {
 		if !goesOn {
 			return errors.New("an answer cut off was not continued")
 		}
-	case news || stop != agent.StopLength && expects(s.before):
+	case news:
+		if !goesOn {
+			return errors.New("what had arrived was passed over")
+		}
+	case stop != agent.StopLength && expects(s.before):
 	case stop == agent.StopLength:
 		if goesOn {
 			return errors.New("an answer cut off twice was continued")
@@ -285,6 +289,18 @@ func frame(s step) error {
 	b, a := s.before, s.after
 	if _, ok := s.ev.(agent.Created); !ok && !sameSpec(b.Spec, a.Spec) {
 		return errors.New("the spec changed")
+	}
+	cause := b.Cause
+	if born, ok := s.ev.(agent.Created); ok {
+		cause = born.Spec.Cause
+	}
+	for _, p := range effects[agent.Place](s) {
+		if a.Spec.Orchestrator() {
+			cause = p.ID
+		}
+	}
+	if a.Cause != cause {
+		return fmt.Errorf("the cause is %q, not %q", a.Cause, cause)
 	}
 	grows := []struct {
 		what     string

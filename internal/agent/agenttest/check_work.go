@@ -248,6 +248,9 @@ func cancels(s step) error {
 		if o.Outcome.Reason != c.Reason {
 			return fmt.Errorf("cancelled for %s, concluded %s", c.Reason, o.Outcome.Reason)
 		}
+		if a, ok := s.before.Phase.(agent.Accepting); ok && o.Outcome.Result != a.Outcome.Result {
+			return fmt.Errorf("the submission at %v was lost", a.Outcome.Result)
+		}
 	}
 	return nil
 }

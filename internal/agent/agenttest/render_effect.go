@@ -104,7 +104,7 @@ func addResults(f agent.AddResults) string {
 
 func startChild(f agent.StartChild) string {
 	s := f.Spec
-	return fmt.Sprintf("start %d %s %s depth %d for call %d%s%s%s", f.Task, s.ID, s.Role, s.Depth, f.Call,
+	return fmt.Sprintf("start %d %s %s depth %d for call %d of %s%s%s%s", f.Task, s.ID, s.Role, s.Depth, f.Call, s.Cause,
 		when(s.Limits.Tokens > 0 || s.Limits.Cost > 0, " budget "+amount(agent.Amount{Tokens: s.Limits.Tokens, Cost: s.Limits.Cost})),
 		when(len(s.Tools) > 0, " tools "+strings.Join(s.Tools, ",")),
 		when(len(s.Delegable) > 0, " delegable "+strings.Join(s.Delegable, ",")))

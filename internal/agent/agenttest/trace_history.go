@@ -25,6 +25,7 @@ const (
 
 type history struct {
 	filled map[int]rank
+	user   int      // where the newest user message stands
 	reply  int      // where the last reply with calls stands
 	open   []string // the provider's ids of its calls, "" once answered
 	queue  []string // user messages taken in and not placed
@@ -57,6 +58,7 @@ func (h *history) follow(ev agent.Event, fx []agent.Effect, after agent.State) e
 				return fmt.Errorf("message %s was placed, queued are %v", f.ID, h.queue)
 			}
 			h.queue = h.queue[1:]
+			h.user = f.Pos
 			err = h.fill(f.Pos, fromUser)
 		case agent.OpenCall:
 			if f.Call != len(h.open) {
@@ -69,6 +71,9 @@ func (h *history) follow(ev agent.Event, fx []agent.Effect, after agent.State) e
 			err = h.complete(false, after)
 		case agent.Done:
 			h.input = map[int]rank{}
+			if r := f.Outcome.Result; !r.None() && r.From <= h.user && !in[agent.Thinking](after) {
+				err = fmt.Errorf("what was said at %d is no answer to the message at %d", r.From, h.user)
+			}
 		}
 		if err != nil {
 			return err

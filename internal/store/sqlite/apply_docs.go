@@ -111,8 +111,8 @@ func (w *writer) deleteChat(d store.DeleteChat) error {
 func waits(h store.Head) bool { return h.Busy || h.WakeAt > 0 }
 
 func bindHead(p *params, h store.Head) {
-	p.texts(h.Status, h.SubAgent, h.Recorded, h.Bailout)
-	p.ints(int64(h.Turns), h.ActiveMS, h.Tokens, h.Cost)
+	p.texts(h.Status, h.SubAgent, h.Recorded, h.Bailout, h.Why)
+	p.ints(h.Until, int64(h.Turns), h.ActiveMS, h.Tokens, h.Cost)
 	p.bool(h.Unpriced)
 	p.ints(h.ChildTokens, h.ChildCost, int64(h.Children), int64(h.Live))
 	p.bool(h.Busy)

@@ -40,6 +40,8 @@ CREATE TABLE agents (
   sub_agent    TEXT    NOT NULL,
   recorded     TEXT    NOT NULL,
   bailout      TEXT    NOT NULL,
+  why          TEXT    NOT NULL,
+  until        INTEGER NOT NULL,
   turns        INTEGER NOT NULL,
   active_ms    INTEGER NOT NULL,
   tokens       INTEGER NOT NULL,
