@@ -70,7 +70,7 @@ func traffic(o Options) (wrap func(llm.Provider) llm.Provider, end func() error,
 		if err != nil {
 			return nil, nil, fmt.Errorf("opening the recording: %w", err)
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }() // it only reads
 		p, err := record.Read(o.Replay, f)
 		if err != nil {
 			return nil, nil, err

@@ -125,7 +125,7 @@ func TestThousandAgentsAndARateLimit(t *testing.T) {
 		vendor := &strict{children: children}
 		network := pipes{make(chan net.Conn)}
 		server := &http.Server{Handler: vendor}
-		go server.Serve(network)
+		go func() { _ = server.Serve(network) }() // ends with the network
 		client := &http.Client{Transport: &http.Transport{DialContext: network.dial, MaxIdleConnsPerHost: 1024}}
 		env := map[string]string{"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": "http://vendor", "HOME": dir}
 		found := catalogue.New(catalogue.Options{Env: func(k string) string { return env[k] }, HTTP: client})
@@ -152,7 +152,9 @@ func TestThousandAgentsAndARateLimit(t *testing.T) {
 		}
 		client.CloseIdleConnections()
 		close(network.conns)
-		server.Close()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
 		synctest.Wait()
 	})
 }

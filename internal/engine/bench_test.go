@@ -42,7 +42,7 @@ func tree(b *testing.B, n int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer st.Close()
+	defer closed(b, st)
 	world := enginetest.NewWorld(1)
 	world.Latency = 0
 	world.Think = func(job engine.Job, call agent.CallModel) enginetest.Answer {

@@ -31,6 +31,7 @@ func openEmbedded(t *testing.T, s enginetest.Setup) (engine.Runtime, store.Store
 // TestCrash lives through seeded lifecycles with crashes. A failing seed is
 // replayed with CADRE_SEED=N go test -run TestCrash/N ./internal/engine.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	seeds := 300
 	if s := os.Getenv("CADRE_SOAK"); s != "" {
 		n, err := strconv.Atoi(s)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,6 +35,12 @@ func (f *flaky) Commit(ctx context.Context, b *store.Batch) error {
 	return f.Store.Commit(ctx, b)
 }
 
+func closed(t testing.TB, c io.Closer) {
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDiskFull: nothing acknowledged is lost, callers are told, and the agents
 // go on by themselves when there is room again.
 func TestDiskFull(t *testing.T) {
@@ -44,7 +51,7 @@ func TestDiskFull(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer disk.Close()
+		defer closed(t, disk)
 		st := &flaky{Store: disk}
 		world := enginetest.NewWorld(1)
 		world.Think = func(_ engine.Job, call agent.CallModel) enginetest.Answer {
@@ -125,7 +132,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer st.Close()
+	defer closed(t, st)
 	e := engine.New(engine.Config{Store: st, Performer: enginetest.NewWorld(1)})
 	defer e.Close()
 	chat, err := e.CreateChat(ctx, enginetest.Chat())

@@ -138,12 +138,11 @@ func (p *Performer) summarise(ctx context.Context, job engine.Job, keep int) age
 	older = older[:max(len(older)-(len(job.History)-keep), 0)]
 	var said, done strings.Builder
 	for _, m := range older {
-		switch {
-		case m.Kind == message.KindUser || m.Kind == message.KindTask:
+		if m.Kind == message.KindUser || m.Kind == message.KindTask {
 			fmt.Fprintf(&said, "- %s\n", m.Text())
-		default:
-			fmt.Fprintf(&done, "%s\n", outline(m))
+			continue
 		}
+		fmt.Fprintf(&done, "%s\n", outline(m))
 	}
 	var ev agent.Compacted
 	summary, err := p.askSummary(ctx, job, done.String(), &ev)

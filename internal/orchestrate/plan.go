@@ -39,7 +39,7 @@ func (p *Performer) propose(spec agent.Spec, call message.ToolCall) agent.Propos
 	if out.Class == agent.ClassDelegate {
 		plan, err := p.plan(spec, call.Input)
 		if err != nil {
-			out.Refused, out.Why = true, err.Error()+" No task was started."
+			out.Refused, out.Why = true, err.Error()+". No task was started."
 			return out
 		}
 		out.Plan = plan
@@ -65,7 +65,7 @@ type spawnInput struct {
 func (p *Performer) plan(parent agent.Spec, input json.RawMessage) (*agent.Plan, error) {
 	var in spawnInput
 	if err := json.Unmarshal(input, &in); err != nil {
-		return nil, fmt.Errorf("the input cannot be read: %w.", err)
+		return nil, fmt.Errorf("the input cannot be read: %w", err)
 	}
 	plan := &agent.Plan{Background: in.Background}
 	switch w := strings.Trim(string(in.Wait), `"`); w {
@@ -76,24 +76,24 @@ func (p *Performer) plan(parent agent.Spec, input json.RawMessage) (*agent.Plan,
 		plan.Wait, plan.Valid = 1, true
 	default:
 		if err := json.Unmarshal(in.Wait, &plan.Wait); err != nil {
-			return nil, fmt.Errorf("wait is %s; it can be all, any, first_valid or a number.", w)
+			return nil, fmt.Errorf("wait is %s; it can be all, any, first_valid or a number", w)
 		}
 	}
 	var err error
 	if plan.Timeout, err = millis(in.Deadline); err != nil {
-		return nil, fmt.Errorf("deadline: %w.", err)
+		return nil, fmt.Errorf("deadline: %w", err)
 	}
 	var wrong []string
 	for i, t := range in.Tasks {
 		planned, err := p.planTask(parent, t.Task, t.Role, t.Cwd, t.Model, t.Timeout)
 		if err != nil {
-			wrong = append(wrong, fmt.Sprintf("Task %d: %v.", i+1, err))
+			wrong = append(wrong, fmt.Sprintf("Task %d: %v", i+1, err))
 			continue
 		}
 		plan.Tasks = append(plan.Tasks, planned)
 	}
 	if len(wrong) > 0 {
-		return nil, fmt.Errorf("%s", strings.Join(wrong, " "))
+		return nil, fmt.Errorf("%s", strings.Join(wrong, ". "))
 	}
 	return plan, nil
 }
