@@ -23,7 +23,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test race soak bench lint fmt generate web e2e check clean \
+.PHONY: help run build test race soak bench oracle lint fmt generate web e2e check clean \
 	tidy-check generate-check fmt-check c-compiler
 
 help: ## List the targets
@@ -34,7 +34,7 @@ run: build ## Build, and run a demonstration task over this repository (offline 
 	@echo '==> an orchestrator and its sub-agents work on this task, with the offline model:'
 	@echo "    $$PROMPT"
 	@echo '    The record goes to bin/data.'
-	@bin/cadre run --data bin/data "$$PROMPT"
+	@bin/cadre run --data bin/data --model offline "$$PROMPT"
 
 build: ## Build bin/cadre
 	$(GO) build -o bin/cadre ./cmd/cadre
@@ -48,6 +48,9 @@ race: c-compiler ## Run the tests of the core packages twice over with the race 
 
 soak: ## Crash and recover the engine many times over (10000, or SOAK=N; up to 2 hours)
 	CADRE_SOAK=$(SOAK) $(GO) test -run 'Crash|Soak' -timeout 2h ./internal/engine/...
+
+oracle: ## Have the vendors' own clients decode the model fixtures anew (a module of its own; a first build takes a minute)
+	cd oracle && $(GO) run .
 
 bench: ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
