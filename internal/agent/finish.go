@@ -133,7 +133,11 @@ func (m *machine) cancel(ev Cancel) error {
 	if ev.Force {
 		h = forced
 	}
-	m.end(Outcome{Reason: ev.Reason, Result: m.soFar()}, "", h)
+	o := Outcome{Reason: ev.Reason, Result: m.soFar()}
+	if _, idle := m.Phase.(Idle); idle && m.Last.Reason != "" {
+		o = m.Last // the run was over: only what it has left running is stopped
+	}
+	m.end(o, "", h)
 	return nil
 }
 

@@ -18,10 +18,13 @@ func (m *machine) countTime(ev Event) {
 }
 
 // active tells whether time counts: it does for model, tool and retry, and
-// stands still while the agent waits for the user, an approval or children.
+// stands still while the agent waits for the user, an approval, children or
+// its place at the model.
 func (m *machine) active() bool {
 	switch p := m.Phase.(type) {
-	case Thinking, Backoff, Compacting, Accepting:
+	case Thinking:
+		return p.Why == "" // waiting for a place is not work
+	case Backoff, Compacting, Accepting:
 		return true
 	case Acting:
 		for _, c := range p.Calls {

@@ -43,6 +43,7 @@ func (m *machine) nextTurn(notes ...string) {
 		m.finish(Outcome{Reason: ReasonMaxTurns, Result: m.soFar()}, "")
 		return
 	}
+	m.Last = Outcome{} // a run is under way
 	m.Turn++
 	m.Run.Turns++
 	m.Life.Turns++
@@ -126,12 +127,17 @@ func (m *machine) modelReplied(ev ModelReplied) error {
 		m.emit(rec)
 		m.finish(Outcome{Reason: ReasonFailed, Kind: KindModel, Result: m.soFar()}, refusalText(ev.Stop))
 		return nil
+	case !ev.Text && len(ev.Calls) == 0 && ev.Stop == StopLength:
+		m.emit(rec)
+		m.cutShort(t)
+		return nil
 	case !ev.Text && len(ev.Calls) == 0:
 		rec.Outcome, rec.Kind = "failed", FailEmpty
 		m.emit(rec)
 		m.retry(t, FailEmpty, 0, "the model's answer was empty")
 		return nil
 	}
+	m.Cut = false
 	pos := m.Pos
 	rec.Pos, rec.Reply = pos, message.Message{}
 	m.emit(rec)
@@ -153,6 +159,20 @@ func (m *machine) modelReplied(ev ModelReplied) error {
 	}
 	m.said(t, ev.Stop)
 	return nil
+}
+
+// cutShort handles a reply that was cut off before it said anything of use, as
+// in the middle of a tool call. It is told so once.
+func (m *machine) cutShort(t Thinking) {
+	switch {
+	case t.Last:
+		m.finish(Outcome{Reason: ReasonMaxTurns, Result: m.soFar()}, "")
+	case m.Cut:
+		m.finish(Outcome{Reason: ReasonPartial, Result: m.soFar()}, "")
+	default:
+		m.Cut = true
+		m.nextTurn("Your answer was cut off by the output limit before anything of it could be used. Say less at once: shorter texts, smaller calls.")
+	}
 }
 
 // said handles a reply without tool calls.

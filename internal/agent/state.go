@@ -35,6 +35,7 @@ type State struct {
 	Asked  []Asked `json:"asked,omitempty"`  // questions the orchestrator's model has answered
 
 	Continued bool `json:"continued,omitempty"` // the last reply was cut by length and is being continued
+	Cut       bool `json:"cut,omitempty"`       // the last reply was cut off before anything of it could be used
 	Corrected bool `json:"corrected,omitempty"` // an invalid result has been sent back once
 	Rejected  bool `json:"rejected,omitempty"`  // a result has failed acceptance once
 

@@ -300,7 +300,7 @@ func headOf(st agent.State, names agent.Names, at int64) store.Head {
 		Tokens: st.Life.Own.Tokens, Cost: st.Life.Own.Cost, Unpriced: st.Life.Unpriced,
 		ChildTokens: st.Life.Children.Tokens, ChildCost: st.Life.Children.Cost,
 		Children: st.Tasks, Live: st.LiveChildren(),
-		Busy: len(st.Outstanding()) > 0 || cancelling, WakeAt: st.Deadline(), UpdatedAt: at,
+		Busy: st.Busy() || cancelling, WakeAt: st.Deadline(), UpdatedAt: at,
 	}
 }
 

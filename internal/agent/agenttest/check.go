@@ -135,7 +135,9 @@ func ends(s step) error {
 // works tells whether an agent is at work on something of its own.
 func works(s agent.State) bool {
 	switch p := s.Phase.(type) {
-	case agent.Thinking, agent.Backoff, agent.Compacting, agent.Accepting:
+	case agent.Thinking:
+		return p.Why == ""
+	case agent.Backoff, agent.Compacting, agent.Accepting:
 		return true
 	case agent.Acting:
 		return slices.ContainsFunc(p.Calls, func(c agent.Call) bool {

@@ -245,7 +245,11 @@ func cancels(s step) error {
 		}
 	}
 	for _, o := range effects[agent.Conclude](s) {
-		if o.Outcome.Reason != c.Reason {
+		want := c.Reason
+		if in[agent.Idle](s.before) && s.before.Last.Reason != "" {
+			want = s.before.Last.Reason // the run was over before
+		}
+		if o.Outcome.Reason != want {
 			return fmt.Errorf("cancelled for %s, concluded %s", c.Reason, o.Outcome.Reason)
 		}
 		if a, ok := s.before.Phase.(agent.Accepting); ok && o.Outcome.Result != a.Outcome.Result {
@@ -272,7 +276,7 @@ func failures(s step) error {
 			return nil
 		}
 	case agent.ModelReplied:
-		if ev.Text || len(ev.Calls) > 0 || ev.Stop == agent.StopRefusal || ev.Stop == agent.StopFilter {
+		if ev.Text || len(ev.Calls) > 0 || ev.Stop == agent.StopRefusal || ev.Stop == agent.StopFilter || ev.Stop == agent.StopLength {
 			return nil
 		}
 		kind = agent.FailEmpty
