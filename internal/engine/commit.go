@@ -165,6 +165,9 @@ func (t *tx) step(d delivery) {
 		t.reply(d, err)
 		return
 	}
+	if next.Epoch != s.state.Epoch {
+		s.memo = nil // what was encoded belongs to another request
+	}
 	s.state = next
 	s.fresh++
 	s.last = entry

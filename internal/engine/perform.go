@@ -74,8 +74,9 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 			return agent.ModelFailed{Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: text}
 		})
 	case agent.RunTool:
+		input := inputOf(l.history, f) // here: results of its neighbours are added to the history meanwhile
 		e.start(l, fmt.Sprintf("tool %d.%d", f.Turn, f.Call), func(ctx context.Context, job Job) (agent.Event, []message.Message) {
-			return e.runTool(ctx, job, f), nil
+			return e.runTool(ctx, job, f, input), nil
 		}, func(text string) agent.Event {
 			return agent.ToolFinished{
 				Turn: f.Turn, Call: f.Call, IsError: true,
@@ -201,14 +202,17 @@ func (e *Engine) history(ctx context.Context, id string) ([]message.Message, err
 	return out, nil
 }
 
-// runTool reads the call's input and runs the tool.
-func (e *Engine) runTool(ctx context.Context, job Job, f agent.RunTool) agent.Event {
-	input, err := e.toolInput(ctx, job, f)
-	if err != nil {
-		return agent.ToolFinished{
-			Turn: f.Turn, Call: f.Call, IsError: true,
-			Parts: []message.Part{message.TextPart{Text: err.Error()}},
+// runTool runs a tool, whose input it reads from the store if need be.
+func (e *Engine) runTool(ctx context.Context, job Job, f agent.RunTool, input json.RawMessage) agent.Event {
+	if input == nil {
+		row, err := e.cfg.Store.ToolCall(ctx, job.Spec.ID, f.Turn, f.Call)
+		if err != nil {
+			return agent.ToolFinished{
+				Turn: f.Turn, Call: f.Call, IsError: true,
+				Parts: []message.Part{message.TextPart{Text: fmt.Sprintf("reading the input of %s: %v", f.Name, err)}},
+			}
 		}
+		input = row.Args
 	}
 	start := func() bool {
 		return e.Deliver(ctx, job.Spec.ID, agent.ToolStarted{Turn: f.Turn, Call: f.Call}) == nil
@@ -216,20 +220,17 @@ func (e *Engine) runTool(ctx context.Context, job Job, f agent.RunTool) agent.Ev
 	return e.cfg.Performer.RunTool(ctx, job, f, input, start)
 }
 
-// toolInput is the input of a call, from the reply if that is in memory.
-func (e *Engine) toolInput(ctx context.Context, job Job, f agent.RunTool) (json.RawMessage, error) {
-	for i := len(job.History) - 1; i >= 0; i-- {
-		if job.History[i].Role != message.Assistant {
+// inputOf is the input of a call of the newest reply, nil if the history is
+// not in memory.
+func inputOf(history []message.Message, f agent.RunTool) json.RawMessage {
+	for i := len(history) - 1; i >= 0; i-- {
+		if history[i].Role != message.Assistant {
 			continue
 		}
-		if calls := job.History[i].Calls(); f.Call < len(calls) && calls[f.Call].ID == f.ID {
-			return calls[f.Call].Input, nil
+		if calls := history[i].Calls(); f.Call < len(calls) && calls[f.Call].ID == f.ID {
+			return calls[f.Call].Input
 		}
 		break
 	}
-	row, err := e.cfg.Store.ToolCall(ctx, job.Spec.ID, f.Turn, f.Call)
-	if err != nil {
-		return nil, fmt.Errorf("reading the input of %s: %w", f.Name, err)
-	}
-	return row.Args, nil
+	return nil
 }
