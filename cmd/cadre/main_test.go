@@ -24,7 +24,34 @@ func TestMain(m *testing.M) {
 	if os.Getenv(playCommand) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	home, err := bareEnvironment()
+	must(err)
+	code := m.Run()
+	_ = os.RemoveAll(home) // it is a temporary folder
+	os.Exit(code)
+}
+
+// bareEnvironment keeps the developer's keys, addresses and configuration out
+// of all tests: it drops all variables that are not needed, and returns an
+// empty folder that is now the home.
+func bareEnvironment() (home string, err error) {
+	kept := map[string]string{}
+	for _, name := range []string{"PATH", "TMPDIR", "GOCOVERDIR", "GODEBUG", "GOMAXPROCS", "GORACE", "GOTRACEBACK", "CADRE_KILLS"} {
+		if value, ok := os.LookupEnv(name); ok {
+			kept[name] = value
+		}
+	}
+	if home, err = os.MkdirTemp("", "cadre-home"); err != nil {
+		return "", err
+	}
+	kept["HOME"] = home
+	os.Clearenv()
+	for name, value := range kept {
+		if err := os.Setenv(name, value); err != nil {
+			return "", err
+		}
+	}
+	return home, nil
 }
 
 // patience bounds how long a test waits for a process.
@@ -36,6 +63,7 @@ type folder struct {
 	data  string
 	work  string
 	stdin string
+	env   []string // what the commands find in their environment, beside the usual
 }
 
 func newFolder(t *testing.T) *folder {
@@ -79,6 +107,7 @@ func (f *folder) start(args ...string) *process {
 	cmd.Stdin = strings.NewReader(f.stdin)
 	cmd.Env = append(os.Environ(), playCommand+"=1", "CADRE_HOME="+f.data, "HOME="+f.data, "CADRE_LOG=", "NO_COLOR=", "LC_ALL=C.UTF-8",
 		"GORACE=atexit_sleep_ms=0") // the race detector would have each process wait a second at its end
+	cmd.Env = append(cmd.Env, f.env...)
 	p := &process{t: f.t, cmd: cmd, lines: make(chan string, 1<<16), exited: make(chan struct{})}
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -54,26 +54,27 @@ func Crash(t *testing.T, open Factory, seed uint64) {
 	})
 }
 
-// CrashEverywhere crashes the same life at its first, second, third, …
-// boundary, until it gets through without one.
+// CrashEverywhere crashes the same life at each of its boundaries in turn.
 func CrashEverywhere(t *testing.T, open Factory, seed uint64) {
 	t.Helper()
-	for at := 0; ; at++ {
+	one := func(t *testing.T, at int) (boundaries int) {
 		dir := t.TempDir()
-		crashed := false
 		synctest.Test(t, func(t *testing.T) {
 			life := newLife(t, open, dir, seed, rand.New(rand.NewPCG(seed, 2)))
-			crashed = life.run(at)
+			life.run(at)
+			boundaries = life.boundaries
 			life.run(-1)
 			life.check()
 		})
-		if t.Failed() {
-			t.Fatalf("seed %d, crash at boundary %d", seed, at)
-		}
-		if !crashed {
-			t.Logf("seed %d: %d boundaries", seed, at)
-			return
-		}
+		return boundaries
+	}
+	n := one(t, -1)
+	t.Logf("seed %d: %d boundaries", seed, n)
+	for at := range n {
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			t.Parallel()
+			one(t, at)
+		})
 	}
 }
 
@@ -85,6 +86,8 @@ type life struct {
 	seed  uint64
 	world *World
 	r     *rand.Rand
+
+	boundaries int // that the last run had
 
 	chat  string
 	mu    sync.Mutex
@@ -133,6 +136,7 @@ func (l *life) run(at int) bool {
 	user.Wait()
 	kill()
 	synctest.Wait()
+	l.boundaries = n
 	return died
 }
 
@@ -203,8 +207,8 @@ func (l *life) settle(ctx context.Context, rt engine.Runtime, st store.Store) {
 
 // rest waits, in fake time, until no agent is at work.
 func (l *life) rest(ctx context.Context, st store.Store) bool {
-	for range 2000 {
-		if !sleep(ctx, time.Second) {
+	for range 500 {
+		if !sleep(ctx, 20*time.Second) {
 			return false
 		}
 		tree, err := st.Tree(ctx, l.chat)
