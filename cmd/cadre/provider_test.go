@@ -84,7 +84,7 @@ type modelCall struct {
 	EndedAt   int64  `json:"endedAt"`
 }
 
-// modelCalls are those of an output, by the path of the agent's collection.
+// modelCalls are those that an output tells of, in order.
 func modelCalls(t *testing.T, out string) []modelCall {
 	t.Helper()
 	var calls []modelCall
@@ -119,11 +119,11 @@ func bothRead(t *testing.T, d line) {
 func TestProviders(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		model, ref string
-		at         func(url string) []string
+		model, id string
+		at        func(url string) []string
 	}{
-		{"anthropic/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5", anthropicAt},
-		{"openai/gpt-4o", "openai/gpt-4o", openaiAt},
+		{"anthropic/claude-sonnet-4-5", "claude-sonnet-4-5", anthropicAt},
+		{"openai/gpt-4o", "gpt-4o", openaiAt},
 	} {
 		t.Run(c.model, func(t *testing.T) {
 			t.Parallel()
@@ -140,12 +140,12 @@ func TestProviders(t *testing.T) {
 				t.Errorf("%d model calls: %+v", len(calls), calls)
 			}
 			for _, call := range calls {
-				if call.Status != "replied" || !call.Priced || !strings.HasPrefix(call.Model, c.ref) {
+				if call.Status != "replied" || !call.Priced || !strings.HasPrefix(call.Model, c.id) {
 					t.Errorf("a model call: %+v", call)
 				}
 			}
 			s := f.shown(d.Chat)
-			if s.Outcome != "completed" || s.CostUSD == nil || *s.CostUSD != *d.CostUSD || len(s.Agents) != 3 || !strings.HasPrefix(s.Chat.Model, c.ref) {
+			if s.Outcome != "completed" || s.CostUSD == nil || *s.CostUSD != *d.CostUSD || len(s.Agents) != 3 || !strings.HasPrefix(s.Chat.Model, c.model) {
 				t.Errorf("shown: %+v", s)
 			}
 			for _, a := range s.Agents {
@@ -154,7 +154,7 @@ func TestProviders(t *testing.T) {
 				}
 			}
 			// What is said to people, and a limit that is not met.
-			f.run(0, "run", "--model", c.model, "--max-cost", "5", "read both").wants(t, "Both are read.", "✓ completed", "3 agents", "$0.0", c.ref)
+			f.run(0, "run", "--model", c.model, "--max-cost", "5", "read both").wants(t, "Both are read.", "✓ completed", "3 agents", "$0.0", c.model)
 			f.run(0, "show", d.Chat).wants(t, "general-2  completed", "$0.0")
 			f.run(0, "show", d.Chat+".1").wants(t, "Uses Glob", "Uses Read", "part 1 has: a.go")
 			f.sound()
@@ -167,9 +167,9 @@ func TestCostLimit(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	f.env = anthropicAt(f.serve("loop.yaml"))
-	r := f.run(exitLimit, "run", "--json", "--model", "anthropic/claude-sonnet-4-5", "--max-cost", "0.50", "go round")
+	r := f.run(exitLimit, "run", "--json", "--model", "anthropic/claude-sonnet-4-5", "--max-cost", "0.10", "go round")
 	d := done(t, r.out)
-	if d.Outcome != "budget" || d.CostUSD == nil || *d.CostUSD <= 0 || *d.CostUSD > 0.50 {
+	if d.Outcome != "budget" || d.CostUSD == nil || *d.CostUSD <= 0 || *d.CostUSD > 0.10 {
 		t.Errorf("done: %+v, cost %v", d, d.CostUSD)
 	}
 	f.sound()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -68,7 +69,7 @@ func CrashEverywhere(t *testing.T, open Factory, seed uint64) {
 		})
 		return boundaries
 	}
-	n := one(t, -1)
+	n := one(t, math.MaxInt) // crashes nowhere, and leaves the end to the next process
 	t.Logf("seed %d: %d boundaries", seed, n)
 	for at := range n {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
