@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 
 // bareEnvironment keeps the developer's keys, addresses and configuration out
 // of all tests: it drops all variables that are not needed, and returns an
-// empty folder that is now the home.
+// empty folder that is now the home. A request that would leave the machine
+// ends at a proxy that is not there.
 func bareEnvironment() (home string, err error) {
 	kept := map[string]string{}
 	for _, name := range []string{"PATH", "TMPDIR", "GOCOVERDIR", "GODEBUG", "GOMAXPROCS", "GORACE", "GOTRACEBACK", "CADRE_KILLS"} {
@@ -45,6 +46,7 @@ func bareEnvironment() (home string, err error) {
 		return "", err
 	}
 	kept["HOME"] = home
+	kept["HTTP_PROXY"], kept["HTTPS_PROXY"] = "http://127.0.0.1:1", "http://127.0.0.1:1" // not used for 127.0.0.1
 	os.Clearenv()
 	for name, value := range kept {
 		if err := os.Setenv(name, value); err != nil {

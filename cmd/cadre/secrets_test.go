@@ -15,14 +15,10 @@ import (
 )
 
 // keeper runs commands and makes sure that none says the key.
-type keeper struct {
-	*folder
-	runs int
-}
+type keeper struct{ *folder }
 
 func (k *keeper) run(code int, args ...string) result {
 	k.t.Helper()
-	k.runs++
 	r := k.folder.run(code, args...)
 	for stream, text := range map[string]string{"standard output": r.out, "standard error": r.errs} {
 		if at := strings.Index(text, testKey); at >= 0 {
@@ -98,18 +94,18 @@ func TestRefusedKeyIsNotShown(t *testing.T) {
 		provider, model, config string
 		env                     []string
 	}{
-		{provider: "anthropic", model: "claude-sonnet-4-5", env: []string{"ANTHROPIC_API_KEY=KEY", "ANTHROPIC_BASE_URL=URL"}},
-		{provider: "anthropic", model: "claude-opus-4-8", env: []string{"ANTHROPIC_AUTH_TOKEN=KEY", "ANTHROPIC_BASE_URL=URL"}},
-		{provider: "openai", model: "gpt-4o", env: []string{"OPENAI_API_KEY=KEY", "OPENAI_BASE_URL=URL/v1"}},
-		{provider: "google", model: "gemini-2.5-pro", env: []string{"GEMINI_API_KEY=KEY", "GOOGLE_GEMINI_BASE_URL=URL"}},
-		{provider: "responses", model: "m", config: "kind: openai-responses, base_url: 'URL/v1', key_env: HOUSE_KEY"},
-		{provider: "header", model: "m", config: "base_url: 'URL/v1', headers: {X-Gateway: '${HOUSE_KEY}'}"},
-		{provider: "query", model: "m", config: "base_url: 'URL/v1', query: {code: '${HOUSE_KEY}'}"},
+		{provider: "anthropic", model: "claude-sonnet-4-5", env: []string{"ANTHROPIC_API_KEY={key}", "ANTHROPIC_BASE_URL={url}"}},
+		{provider: "anthropic", model: "claude-opus-4-8", env: []string{"ANTHROPIC_AUTH_TOKEN={key}", "ANTHROPIC_BASE_URL={url}"}},
+		{provider: "openai", model: "gpt-4o", env: []string{"OPENAI_API_KEY={key}", "OPENAI_BASE_URL={url}/v1"}},
+		{provider: "google", model: "gemini-2.5-pro", env: []string{"GEMINI_API_KEY={key}", "GOOGLE_GEMINI_BASE_URL={url}"}},
+		{provider: "responses", model: "m", config: "kind: openai-responses, base_url: '{url}/v1', key_env: HOUSE_KEY"},
+		{provider: "header", model: "m", config: "base_url: '{url}/v1', headers: {X-Gateway: '${HOUSE_KEY}'}"},
+		{provider: "query", model: "m", config: "base_url: '{url}/v1', query: {code: '${HOUSE_KEY}'}"},
 	} {
 		t.Run(c.provider+" "+c.model, func(t *testing.T) {
 			t.Parallel()
-			fill := strings.NewReplacer("URL", refusing(t), "HOUSE_KEY", "HOUSE_KEY", "API_KEY", "API_KEY", "KEY", testKey)
-			k := &keeper{folder: newFolder(t)}
+			fill := strings.NewReplacer("{url}", refusing(t), "{key}", testKey)
+			k := &keeper{newFolder(t)}
 			k.env = []string{"CADRE_LOG=debug"}
 			for _, e := range c.env {
 				k.env = append(k.env, fill.Replace(e))
@@ -154,7 +150,7 @@ func TestEchoedKeyIsNotShown(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			k := &keeper{folder: newFolder(t)}
+			k := &keeper{newFolder(t)}
 			k.env = append(openaiAt(answering(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/event-stream")
 				fmt.Fprint(w, c.body)

@@ -159,9 +159,11 @@ type (
 		Last      bool
 	}
 
-	// Compact shortens the history so that it fits the model.
+	// Compact shortens the history so that it fits the model. Refused tells
+	// that the vendor said it does not, whatever is known of the window.
 	Compact struct {
-		Turn int
+		Turn    int
+		Refused bool
 	}
 
 	// RunTool runs a tool. Grant is the hash of the action a person has

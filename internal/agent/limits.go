@@ -38,6 +38,14 @@ func (m *machine) active() bool {
 	return false
 }
 
+// facts are those of the model in use.
+func (m *machine) facts() Facts {
+	if i := m.Model - 1; i >= 0 && i < len(m.Spec.Others) {
+		return m.Spec.Others[i]
+	}
+	return Facts{Price: m.Spec.Price, MaxOutput: m.Spec.MaxOutput, Window: m.Spec.Window}
+}
+
 // exhausted tells which limit, if any, forbids another model call.
 func (m *machine) exhausted() Reason {
 	if m.Spec.Limits.Active > 0 && m.Run.Active >= m.Spec.Limits.Active {
@@ -50,8 +58,8 @@ func (m *machine) exhausted() Reason {
 }
 
 func (m *machine) maxOutput() int64 {
-	if m.Spec.MaxOutput > 0 {
-		return m.Spec.MaxOutput
+	if n := m.facts().MaxOutput; n > 0 {
+		return n
 	}
 	return maxOutput
 }
@@ -65,13 +73,16 @@ func (m *machine) room() int64 {
 		out = min(out, left.Tokens-m.Context)
 	}
 	if m.Spec.Limits.Cost > 0 {
-		money := left.Cost - cost(m.Context, m.Spec.Price.Input)
+		money := left.Cost - cost(m.Context, m.facts().Price.Input)
 		switch {
 		case money <= 0:
 			out = 0
-		case m.Spec.Price.Output > 0:
-			out = min(out, money*1_000_000/m.Spec.Price.Output)
+		case m.facts().Price.Output > 0:
+			out = min(out, money*1_000_000/m.facts().Price.Output)
 		}
+	}
+	if w := m.facts().Window; w > 0 && w > m.Context+minOutput {
+		out = min(out, max(w-m.Context-w/20, minOutput)) // input, which is an estimate, and output share the window
 	}
 	return max(out, 0)
 }
@@ -86,11 +97,15 @@ func (m *machine) remainder() Amount {
 // overflows tells whether the next request would leave too little of the
 // model's window for an answer.
 func (m *machine) overflows() bool {
-	w := m.Spec.Window
+	w := m.facts().Window
 	return w > 0 && m.Context+min(m.maxOutput(), w/4) > w
 }
 
 func cost(tokens, price int64) int64 { return (tokens*price + 999_999) / 1_000_000 }
+
+// readingTurn is how much output the turn is given that reads the results of
+// children: an answer of some length, not all that the model could write.
+func (m *machine) readingTurn() int64 { return min(m.maxOutput(), 4096) }
 
 // share is what each of n children may use at most: the remainder, less one
 // turn in which the parent reads their results, divided by n. An amount
@@ -99,10 +114,10 @@ func (m *machine) share(n int) Amount {
 	l, left := m.Spec.Limits, m.remainder()
 	var s Amount
 	if l.Tokens > 0 {
-		s.Tokens = max(left.Tokens-m.Context-m.maxOutput(), 0) / int64(n)
+		s.Tokens = max(left.Tokens-m.Context-m.readingTurn(), 0) / int64(n)
 	}
 	if l.Cost > 0 {
-		turn := cost(m.Context, m.Spec.Price.Input) + cost(m.maxOutput(), m.Spec.Price.Output)
+		turn := cost(m.Context, m.facts().Price.Input) + cost(m.readingTurn(), m.facts().Price.Output)
 		s.Cost = max(left.Cost-turn, 0) / int64(n)
 	}
 	return s

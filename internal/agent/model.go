@@ -58,7 +58,7 @@ func (m *machine) think(t Thinking) {
 	}
 	if m.overflows() && !t.Shrunk {
 		t.Try-- // the call that was not made needs no number of its own
-		m.compact(t)
+		m.compact(t, false)
 		return
 	}
 	t.Deadline = m.at + modelTimeout
@@ -241,7 +241,7 @@ func (m *machine) retry(t Thinking, kind Failure, after int64, text string) {
 		}
 	case FailOverflow:
 		if !t.Shrunk {
-			m.compact(t)
+			m.compact(t, true)
 			return
 		}
 	case FailAuth, FailPermission, FailNotFound, FailQuota, FailBadRequest, FailFilter:
@@ -281,13 +281,13 @@ func (m *machine) delay(try int) int64 {
 
 // compact shortens the history. That is a model call of its own, and needs
 // room like any other.
-func (m *machine) compact(t Thinking) {
+func (m *machine) compact(t Thinking, refused bool) {
 	if reason := m.exhausted(); reason != "" {
 		m.finish(Outcome{Reason: reason, Result: m.soFar()}, "")
 		return
 	}
-	m.Phase = Compacting{Try: t.Try, Fails: t.Fails, Deadline: m.at + modelTimeout, Last: t.Last}
-	m.emit(Compact{Turn: m.Turn})
+	m.Phase = Compacting{Try: t.Try, Fails: t.Fails, Deadline: m.at + modelTimeout, Last: t.Last, Refused: refused}
+	m.emit(Compact{Turn: m.Turn, Refused: refused})
 }
 
 func (m *machine) compacted(ev Compacted) error {

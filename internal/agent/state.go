@@ -65,6 +65,7 @@ type Spec struct {
 	Price     Price    `json:"price,omitzero"`
 	MaxOutput int64    `json:"max_output,omitempty"`
 	Window    int64    `json:"window,omitempty"` // tokens the model can read, 0 if unknown
+	Others    []Facts  `json:"others,omitempty"` // the same of the models to fall back to, Models[1:]
 
 	Limits    Limits   `json:"limits,omitzero"`
 	MaxDepth  int      `json:"max_depth,omitempty"`
@@ -106,6 +107,13 @@ type Price struct {
 	Known  bool  `json:"known,omitempty"`
 	Input  int64 `json:"input,omitempty"`
 	Output int64 `json:"output,omitempty"`
+}
+
+// Facts are what the machine knows of a model.
+type Facts struct {
+	Price     Price `json:"price,omitzero"`
+	MaxOutput int64 `json:"max_output,omitempty"`
+	Window    int64 `json:"window,omitempty"`
 }
 
 // Amount is what budgets are made of.
@@ -182,6 +190,7 @@ type Compacting struct {
 	Fails    int   `json:"fails,omitempty"`
 	Deadline int64 `json:"deadline,omitempty"`
 	Last     bool  `json:"last,omitempty"`
+	Refused  bool  `json:"refused,omitempty"` // the vendor said that it does not fit
 }
 
 // Acting: tool calls of the last reply are open.

@@ -120,8 +120,12 @@ func (m *machine) created(ev Created) error {
 	if m.Spec.ID != "" {
 		return impossible("created twice")
 	}
-	if ev.Spec.Limits.Cost > 0 && !ev.Spec.Price.Known {
-		return ErrNoPrice
+	if ev.Spec.Limits.Cost > 0 {
+		for _, f := range append([]Facts{{Price: ev.Spec.Price}}, ev.Spec.Others...) {
+			if !f.Price.Known {
+				return ErrNoPrice
+			}
+		}
 	}
 	m.Spec = ev.Spec
 	m.Cause = ev.Spec.Cause
@@ -181,7 +185,7 @@ func (s State) Outstanding() []Effect {
 	case Thinking:
 		return []Effect{CallModel{Turn: s.Turn, Try: p.Try}}
 	case Compacting:
-		return []Effect{Compact{Turn: s.Turn}}
+		return []Effect{Compact{Turn: s.Turn, Refused: p.Refused}}
 	case Accepting:
 		return []Effect{RunAcceptance{}}
 	case Acting:
@@ -218,7 +222,7 @@ func (m *machine) recovered() error {
 	case Compacting:
 		p.Deadline = m.at + modelTimeout
 		m.Phase = p
-		m.emit(Compact{Turn: m.Turn})
+		m.emit(Compact{Turn: m.Turn, Refused: p.Refused})
 	case Accepting:
 		m.emit(RunAcceptance{})
 	case Acting:

@@ -75,7 +75,7 @@ func Open(o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
-	wrap, endTraffic, err := traffic(o)
+	wrap, player, endTraffic, err := traffic(o)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func Open(o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the data folder %s: %w", o.Data, err), endTraffic())
 	}
-	performer, err := newPerformer(o, st, &models{found, wrap}, c)
+	performer, err := newPerformer(o, st, &models{found, wrap, player, c.Tiers.Fast}, c)
 	if err != nil {
 		return nil, errors.Join(err, st.Close(), endTraffic())
 	}

@@ -22,43 +22,91 @@ const OfflineModel = "offline"
 type models struct {
 	catalogue *catalogue.Catalogue
 	wrap      func(llm.Provider) llm.Provider
+	player    *record.Player // nil: models are really asked
+	fast      string         // the model that is configured for small work, empty if none is
 }
 
 // Find implements orchestrate.Models.
 func (m *models) Find(name string) (orchestrate.Model, error) {
+	if m.player != nil {
+		return m.played(name)
+	}
 	provider, found, err := m.catalogue.Find(name)
 	if err != nil {
 		return orchestrate.Model{}, err
 	}
-	simulated := found.Ref() == found.ID // the offline model, or a script
-	if name == orchestrate.FastTier && simulated {
-		return orchestrate.Model{}, fmt.Errorf("no language model is configured for the tier %s", name)
+	return m.model(provider, found), nil
+}
+
+// Fast implements orchestrate.Models: what is configured for the tier, else
+// the tier's choice if it is of the same provider, else the model itself. So
+// a conversation goes to no vendor that nobody chose.
+func (m *models) Fast(of string) (orchestrate.Model, error) {
+	if m.fast != "" {
+		return m.Find(m.fast)
 	}
+	own, err := m.catalogue.Resolve(of)
+	if err != nil {
+		return m.Find(of)
+	}
+	if quick, err := m.catalogue.Resolve(string(catalogue.TierFast)); err == nil && quick.Provider == own.Provider && !simulated(quick) {
+		return m.Find(quick.Ref())
+	}
+	return m.Find(of)
+}
+
+// simulated tells that a model is the offline one or a script.
+func simulated(m catalogue.Model) bool { return m.Ref() == m.ID }
+
+func (m *models) model(provider llm.Provider, found catalogue.Model) orchestrate.Model {
 	out := orchestrate.Model{
 		Provider: m.wrap(provider), Ref: found.Ref(), Name: found.ID, Window: found.Window, MaxOutput: found.MaxOutput, Cost: found.Cost,
 		// Money is held for the dearest way to read the input, which writes the cache.
 		Price: agent.Price{Known: found.Price.Known, Input: max(found.Price.Input, found.Price.CacheWrite), Output: found.Price.Output},
 	}
-	if !simulated {
+	if !simulated(found) {
 		out.Lane = found.Ref()
 	}
-	return out, nil
+	return out
+}
+
+// played is a model of the recording: no key is needed for it. Without a name
+// it is the one that was recorded first.
+func (m *models) played(name string) (orchestrate.Model, error) {
+	if name == "" {
+		name = m.player.Model()
+	}
+	if found, err := m.catalogue.Resolve(name); err == nil {
+		out := m.model(m.player, found)
+		out.Provider, out.Lane = m.player, ""
+		return out, nil
+	}
+	_, id, ok := strings.Cut(name, "/")
+	if !ok {
+		id = name
+	}
+	return orchestrate.Model{Provider: m.player, Ref: name, Name: id}, nil
 }
 
 // traffic opens what Options say about recording and playing model calls. The
 // returned function ends it.
-func traffic(o Options) (wrap func(llm.Provider) llm.Provider, end func() error, err error) {
+func traffic(o Options) (wrap func(llm.Provider) llm.Provider, player *record.Player, end func() error, err error) {
+	plain := func(p llm.Provider) llm.Provider { return p }
 	none := func() error { return nil }
 	switch {
 	case o.Record != "" && o.Replay != "":
-		return nil, nil, fmt.Errorf("model calls can be recorded or played, not both")
+		return nil, nil, nil, fmt.Errorf("model calls can be recorded or played, not both")
 	case o.Record != "":
-		f, err := os.OpenFile(o.Record, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		f, err := os.OpenFile(o.Record, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 		if err != nil {
-			return nil, nil, fmt.Errorf("opening the recording: %w", err)
+			return nil, nil, nil, fmt.Errorf("opening the recording: %w", err)
+		}
+		if !whole(f) {
+			_ = f.Close()
+			return nil, nil, nil, fmt.Errorf("the recording %s ends in the middle of an entry; choose another file", o.Record)
 		}
 		r := record.NewRecorder(f)
-		return r.Provider, func() error {
+		return r.Provider, nil, func() error {
 			if err := r.Err(); err != nil {
 				_ = f.Close()
 				return err
@@ -68,16 +116,30 @@ func traffic(o Options) (wrap func(llm.Provider) llm.Provider, end func() error,
 	case o.Replay != "":
 		f, err := os.Open(o.Replay)
 		if err != nil {
-			return nil, nil, fmt.Errorf("opening the recording: %w", err)
+			return nil, nil, nil, fmt.Errorf("opening the recording: %w", err)
 		}
 		defer func() { _ = f.Close() }() // it only reads
 		p, err := record.Read(o.Replay, f)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		return func(llm.Provider) llm.Provider { return p }, none, nil
+		if warning := p.Warning(); warning != "" && o.Log != nil {
+			o.Log.Warn("the recording is not whole", "file", o.Replay, "what", warning)
+		}
+		return plain, p, none, nil
 	}
-	return func(p llm.Provider) llm.Provider { return p }, none, nil
+	return plain, nil, none, nil
+}
+
+// whole tells whether a file of lines ends with one.
+func whole(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err == nil
+	}
+	var last [1]byte
+	_, err = f.ReadAt(last[:], info.Size()-1)
+	return err == nil && last[0] == '\n'
 }
 
 // scheduler makes the scheduler with the limits of the configuration.

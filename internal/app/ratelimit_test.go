@@ -208,7 +208,7 @@ func runLimited(t *testing.T, e *engine.Engine, p *orchestrate.Performer) string
 }
 
 func plainModels(c *catalogue.Catalogue) orchestrate.Models {
-	return &models{c, func(p llm.Provider) llm.Provider { return p }}
+	return &models{catalogue: c, wrap: func(p llm.Provider) llm.Provider { return p }}
 }
 
 func placesFor(n int) *schedule.Scheduler {

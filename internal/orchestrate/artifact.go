@@ -18,7 +18,8 @@ import (
 // A tool result over these bounds is kept as an artifact; the history gets a
 // preview and a handle, so that one careless call cannot fill the context.
 const (
-	largeResult  = 50_000 // characters; about 20,000 tokens of code are fewer
+	largeResult  = 50_000 // characters
+	largeTokens  = 20_000 // estimated at four bytes each
 	previewHead  = 4_000
 	previewTail  = 1_000
 	artifactRead = 10_000
@@ -30,15 +31,15 @@ const ReadArtifact = "read_artifact"
 //go:embed read_artifact.md
 var artifactText string
 
-// bound turns a large text result into a preview and its artifact. Images and
-// results of several parts stay as they are.
+// bound turns a large text result into a preview and its artifact. Images stay
+// as they are.
 func bound(id string, run agent.RunTool, parts []message.Part) ([]message.Part, *agent.Artifact) {
 	if run.Name == ReadArtifact {
 		return parts, nil // it is bounded by itself
 	}
 	text := message.Text(parts)
 	n := utf8.RuneCountInString(text)
-	if n <= largeResult {
+	if n <= largeResult && len(text) <= 4*largeTokens {
 		return parts, nil
 	}
 	r := []rune(text)
@@ -47,7 +48,13 @@ func bound(id string, run agent.RunTool, parts []message.Part) ([]message.Part, 
 	}
 	preview := fmt.Sprintf("%s\n\n[… %d of %d characters are left out here. The whole is artifact %s: read it in pieces with %s, or ask for less.]\n\n%s",
 		string(r[:previewHead]), n-previewHead-previewTail, n, a.ID, ReadArtifact, string(r[n-previewTail:]))
-	return []message.Part{message.TextPart{Text: preview}}, a
+	out := []message.Part{message.TextPart{Text: preview}}
+	for _, part := range parts {
+		if _, ok := part.(message.TextPart); !ok {
+			out = append(out, part)
+		}
+	}
+	return out, a
 }
 
 // Artifacts is where artifacts are read from.

@@ -3,7 +3,9 @@ package orchestrate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/engine"
@@ -66,6 +68,9 @@ func (p *Performer) Compact(ctx context.Context, job engine.Job, c agent.Compact
 	window := job.Spec.Window
 	if window == 0 {
 		window = unknown
+	}
+	if c.Refused { // the vendor knows better
+		window = min(window, tokensOf(visible(job.History, job.View)))
 	}
 	if v, left, ok := clearing(job.History, job.View, window); ok {
 		return agent.Compacted{Turn: c.Turn, OK: true, View: v, Tokens: left}
@@ -131,31 +136,70 @@ func tokensOf(messages []message.Message) int64 {
 }
 
 // summarise words the part of the history before keep: the user's own words
-// as they are, the rest by the fast model, or, if that fails, as a list of
-// what was done.
+// as they are, the rest by a model, or, if that fails, as a list of what was
+// done. An earlier summary goes in whole: what it says stands nowhere else.
 func (p *Performer) summarise(ctx context.Context, job engine.Job, keep int) agent.Compacted {
-	older := visible(job.History, job.View)
-	older = older[:max(len(older)-(len(job.History)-keep), 0)]
-	var said, done strings.Builder
-	for _, m := range older {
+	var said []string
+	for _, m := range job.History[:keep] { // of the whole life, not only since the last summary
 		if m.Kind == message.KindUser || m.Kind == message.KindTask {
-			fmt.Fprintf(&said, "- %s\n", m.Text())
+			said = append(said, "- "+m.Text())
+		}
+	}
+	var done []string
+	if s := job.View.Summary; s > 0 && s < len(job.History) {
+		_, told, _ := strings.Cut(job.History[s].Text(), happened)
+		done = append(done, told)
+	}
+	for i := job.View.Keep; i < keep; i++ {
+		m := job.History[i]
+		if m.Kind == message.KindUser || m.Kind == message.KindTask || m.Kind == message.KindSummary {
 			continue
 		}
-		fmt.Fprintf(&done, "%s\n", outline(m))
+		if i < job.View.Clear && m.Role == message.Tool {
+			m = stub(m)
+		}
+		done = append(done, outline(m))
 	}
 	var ev agent.Compacted
-	summary, err := p.askSummary(ctx, job, done.String(), &ev)
+	summary, err := p.askSummary(ctx, job, newest(done, 4*mostVerbatim), &ev)
 	if err != nil {
 		p.log.Warn("the summary could not be made by a model", "agent", job.Spec.ID, "err", err)
-		summary = cut(done.String(), mostVerbatim, "")
+		summary = newest(done, mostVerbatim)
 	}
 	text := "This conversation was shortened; the earlier part is summarised here.\n\n"
-	if said.Len() > 0 {
-		text += "What the user said, verbatim:\n" + cut(said.String(), mostVerbatim, "") + "\n"
+	if len(said) > 0 {
+		text += "What the user said, verbatim:\n" + newest(said, mostVerbatim) + "\n\n"
 	}
-	ev.Body = message.Of(message.User, message.KindSummary, text+"What happened:\n"+summary)
+	ev.Body = message.Of(message.User, message.KindSummary, text+happened+summary)
 	return ev
+}
+
+const happened = "What happened:\n"
+
+// newest joins texts in order within most characters. A single long one is
+// shortened in its middle; if all together are too long, the oldest go.
+func newest(texts []string, most int) string {
+	var kept []string
+	left := most
+	for i := len(texts) - 1; i >= 0; i-- {
+		t := middle(texts[i], most/4)
+		if left -= utf8.RuneCountInString(t) + 1; left < 0 {
+			kept = append(kept, fmt.Sprintf("[%d older entries are left out]", i+1))
+			break
+		}
+		kept = append(kept, t)
+	}
+	slices.Reverse(kept)
+	return strings.Join(kept, "\n")
+}
+
+// middle shortens s to about n runes by leaving out its middle.
+func middle(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return fmt.Sprintf("%s\n[… %d characters left out …]\n%s", string(r[:n/2]), len(r)-n, string(r[len(r)-n/2:]))
 }
 
 // outline is a message in a few lines.
@@ -180,7 +224,7 @@ const summaryPrompt = "You shorten the record of an agent's work so that it can 
 	"Leave out how it was found. Write short lines, no introduction."
 
 func (p *Performer) askSummary(ctx context.Context, job engine.Job, record string, ev *agent.Compacted) (string, error) {
-	model, err := p.fast(job.Spec)
+	model, err := p.models.Fast(first(job.Spec.Models))
 	if err != nil {
 		return "", err
 	}
@@ -188,14 +232,14 @@ func (p *Performer) askSummary(ctx context.Context, job engine.Job, record strin
 	reply, err := p.placed(job, agent.CallModel{Turn: job.Turn}, model, func() {}).Call(ctx, &llm.Request{
 		Caller: llm.Caller{Chat: job.Spec.Chat, Agent: job.Spec.ID, Name: job.Spec.Name, Role: "summary", Depth: job.Spec.Depth, Dir: job.Spec.Dir},
 		Model:  model.Name, System: summaryPrompt, MaxOutput: summaryRoom,
-		Messages: []message.Message{message.Of(message.User, message.KindUser, cut(record, 4*mostVerbatim, ""))},
+		Messages: []message.Message{message.Of(message.User, message.KindUser, record)},
 	}, nil)
 	if err != nil {
 		return "", err
 	}
 	info.EndedAt, info.Usage, info.RequestID = job.Now().UnixMilli(), reply.Usage, reply.RequestID
-	cost, known := model.cost(reply.Usage)
-	ev.Spent, ev.Priced, ev.Info = agent.Amount{Tokens: reply.Usage.Total(), Cost: cost}, known, info
+	ev.Info = info
+	ev.Spent, ev.Priced = model.spent(reply.Usage, len(record), message.Message{Parts: reply.Parts}.Size())
 	text := message.Text(reply.Parts)
 	if strings.TrimSpace(text) == "" {
 		return "", fmt.Errorf("the summary was empty")

@@ -104,6 +104,49 @@ func TestSummarising(t *testing.T) {
 	}
 }
 
+// TestSecondSummary: the user's words and what an earlier summary told are
+// still there after the next one, and the newest words are never the ones to
+// go.
+func TestSecondSummary(t *testing.T) {
+	m := &models{err: errors.New("down")}
+	p := newPerformer(t, m)
+	h := talk(12, 4_000, 100)
+	h[0] = message.Of(message.User, message.KindUser, "FIRST-ORDER "+strings.Repeat("log ", 10_000))
+	job := engine.Job{Spec: agent.Spec{Window: 14_000, Models: []string{"test/one"}}, History: h, Now: time.Now}
+	first := p.Compact(t.Context(), job, agent.Compact{Turn: 13}).(agent.Compacted)
+	if !first.OK || !first.Summary {
+		t.Fatalf("%+v", first)
+	}
+	job.View = first.View
+	job.View.Summary = len(h)
+	h = append(h, message.Of(message.User, message.KindSummary, first.Body.Text()+"\nthe secret is 42"))
+	h = append(h, message.Of(message.User, message.KindUser, "NEW-ORDER: stop after the tests"))
+	job.History = append(h, talk(12, 4_000, 100)[1:]...)
+	second := p.Compact(t.Context(), job, agent.Compact{Turn: 26}).(agent.Compacted)
+	text := second.Body.Text()
+	for _, want := range []string{"FIRST-ORDER", "NEW-ORDER: stop after the tests", "the secret is 42"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("after the second summary %q is gone", want)
+		}
+	}
+	job.History = append(job.History, second.Body)
+	v := second.View
+	v.Summary = len(job.History) - 1
+	wellFormed(t, visible(job.History, v))
+}
+
+// TestVendorKnowsTheWindow: a history that the vendor refuses is shortened
+// even if, by what is known of the window, it would fit.
+func TestVendorKnowsTheWindow(t *testing.T) {
+	p := newPerformer(t, &models{err: errors.New("down")})
+	job := engine.Job{Spec: agent.Spec{Models: []string{"test/one"}}, History: talk(26, 3_500, 100), Now: time.Now}
+	before := tokensOf(job.History)
+	ev := p.Compact(t.Context(), job, agent.Compact{Turn: 27, Refused: true}).(agent.Compacted)
+	if !ev.OK || ev.Tokens > before*2/3 {
+		t.Errorf("%d tokens became %d, %v: %s", before, ev.Tokens, ev.OK, ev.Message)
+	}
+}
+
 func TestSummaryWithoutModel(t *testing.T) {
 	p := newPerformer(t, &models{err: errors.New("down")})
 	job := engine.Job{Spec: agent.Spec{Window: 40_000, Models: []string{"test/one"}}, History: talk(30, 4_000, 100), Now: time.Now}

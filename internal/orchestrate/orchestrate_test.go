@@ -35,6 +35,8 @@ func (m *models) Find(name string) (Model, error) {
 	return Model{Provider: m, Ref: "test/one", Name: "one", Price: agent.Price{Known: true, Input: 1_000_000, Output: 2_000_000}}, nil
 }
 
+func (m *models) Fast(of string) (Model, error) { return m.Find(of) }
+
 func (m *models) Call(_ context.Context, req *llm.Request, onDelta func(llm.Delta)) (*llm.Reply, error) {
 	m.asked = req
 	if onDelta != nil {
@@ -83,9 +85,13 @@ func (shelf) Artifact(_ context.Context, id string) (*store.Artifact, error) {
 
 func TestLargeResultsBecomeArtifacts(t *testing.T) {
 	run := agent.RunTool{Turn: 3, Call: 1, Name: "Grep"}
-	small := []message.Part{message.TextPart{Text: strings.Repeat("ä", 50_000)}}
-	if parts, a := bound("k.1", run, small); a != nil || len(message.Text(parts)) != 100_000 {
+	small := []message.Part{message.TextPart{Text: strings.Repeat("x", 50_000)}}
+	if parts, a := bound("k.1", run, small); a != nil || len(message.Text(parts)) != 50_000 {
 		t.Error("a result within the bounds was changed")
+	}
+	dense := []message.Part{message.TextPart{Text: strings.Repeat("ä", 45_000)}, message.ImagePart{MediaType: "image/png"}}
+	if parts, a := bound("k.1", run, dense); a == nil || len(parts) != 2 {
+		t.Error("many tokens in few characters are within the bounds, or an image beside them was lost")
 	}
 	text := "begin " + strings.Repeat("x", 60_000) + " end"
 	parts, a := bound("k.1", run, []message.Part{message.TextPart{Text: text}})

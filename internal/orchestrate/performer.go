@@ -24,6 +24,10 @@ import (
 type Models interface {
 	// Find returns a model. The error says what to do.
 	Find(name string) (Model, error)
+	// Fast returns the model for small work of the system itself on behalf of
+	// an agent that uses the given one. It sends nothing to a provider that
+	// nobody chose.
+	Fast(of string) (Model, error)
 }
 
 // Model is a model and what is known of it.
@@ -48,8 +52,21 @@ func (m Model) cost(u message.Usage) (int64, bool) {
 	return (u.Prompt()*m.Price.Input + u.Output*m.Price.Output + 999_999) / 1_000_000, m.Price.Known
 }
 
-// FastTier is the name of the model for small work of the system itself.
-const FastTier = "fast"
+// spent is what a call has used. Where a server tells nothing about it, the
+// tokens are estimated and the cost is not known.
+func (m Model) spent(u message.Usage, read, said int) (agent.Amount, bool) {
+	if u.Total() == 0 && read+said > 0 {
+		return agent.Amount{Tokens: int64(read+said)/4 + 1}, m.free()
+	}
+	cost, known := m.cost(u)
+	return agent.Amount{Tokens: u.Total(), Cost: cost}, known
+}
+
+// free tells whether the model costs nothing.
+func (m Model) free() bool {
+	cost, known := m.cost(message.Usage{Input: 1_000_000, Output: 1_000_000})
+	return known && cost == 0
+}
 
 // Performer implements engine.Performer with roles, tools and models.
 type Performer struct {
@@ -74,7 +91,7 @@ func New(roles *role.Registry, tools *tool.Registry, models Models, places *sche
 // Root is what a chat is opened with.
 type Root struct {
 	Role   string
-	Model  string
+	Model  string // one, or several to fall back through, separated by commas
 	Dir    string
 	Limits agent.Limits // those not 0 override the role's
 }
@@ -89,13 +106,13 @@ func (p *Performer) NewChat(root Root) (engine.NewChat, error) {
 		}
 		return engine.NewChat{}, fmt.Errorf("there is no role %q; there are %s", root.Role, strings.Join(names, ", "))
 	}
-	model, err := p.models.Find(root.Model)
+	models, err := p.find(strings.Split(root.Model, ","))
 	if err != nil {
 		return engine.NewChat{}, err
 	}
 	spec := p.spec(r, 0, role.DefaultDepth)
 	spec.Name, spec.Path, spec.Dir = r.Name, r.Name, root.Dir
-	use(&spec, model)
+	use(&spec, models)
 	if l := root.Limits.Turns; l > 0 {
 		spec.Limits.Turns = l
 	}
@@ -108,17 +125,29 @@ func (p *Performer) NewChat(root Root) (engine.NewChat, error) {
 	return engine.NewChat{Spec: spec, Prompt: prompt, Tokens: int64(len(prompt))/4 + p.toolTokens(spec.Tools)}, nil
 }
 
-// use gives a spec its model.
-func use(s *agent.Spec, m Model) {
-	s.Models, s.Price, s.Window, s.MaxOutput = []string{m.Ref}, m.Price, m.Window, m.MaxOutput
+// use gives a spec its model and those to fall back to.
+func use(s *agent.Spec, models []Model) {
+	s.Price, s.Window, s.MaxOutput = models[0].Price, models[0].Window, models[0].MaxOutput
+	s.Models, s.Others = nil, nil
+	for i, m := range models {
+		s.Models = append(s.Models, m.Ref)
+		if i > 0 {
+			s.Others = append(s.Others, agent.Facts{Price: m.Price, Window: m.Window, MaxOutput: m.MaxOutput})
+		}
+	}
 }
 
-// fast finds the model for small work, or else the agent's own.
-func (p *Performer) fast(spec agent.Spec) (Model, error) {
-	if m, err := p.models.Find(FastTier); err == nil {
-		return m, nil
+// find finds several models.
+func (p *Performer) find(names []string) ([]Model, error) {
+	var out []Model
+	for _, name := range names {
+		m, err := p.models.Find(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m)
 	}
-	return p.models.Find(first(spec.Models))
+	return out, nil
 }
 
 // specsOf describes tools to a model, in the fixed order of their names.
@@ -158,8 +187,9 @@ func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.Ca
 		if errors.As(err, &e) {
 			ev.RetryAfter = e.RetryAfter.Milliseconds()
 			info.RequestID, info.Usage = e.RequestID, e.Usage
-			ev.Spent.Tokens = e.Usage.Total()
-			ev.Spent.Cost, ev.Priced = model.cost(e.Usage) // what a failed try has used is charged
+			if e.Usage.Total() > 0 { // what a failed try has used is charged
+				ev.Spent, ev.Priced = model.spent(e.Usage, 0, 0)
+			}
 		}
 		info.EndedAt = job.Now().UnixMilli()
 		ev.Info = info
@@ -188,16 +218,20 @@ func (p *Performer) placed(job engine.Job, call agent.CallModel, model Model, be
 		return next
 	}
 	i := slices.Index(job.Spec.Models, call.Model)
-	return schedule.Provider{
+	placed := schedule.Provider{
 		Next: next, Scheduler: p.places, Lane: model.Lane, Fallback: i >= 0 && i < len(job.Spec.Models)-1,
-		OnWait: func(why string, until time.Time) {
-			ev := agent.ModelQueued{Turn: call.Turn, Try: call.Try, Why: why}
-			if !until.IsZero() {
-				ev.Until = until.UnixMilli()
-			}
-			job.Tell(ev)
-		},
 	}
+	if call.Try == 0 {
+		return placed // a side call, whose wait is not the agent's
+	}
+	placed.OnWait = func(why string, until time.Time) {
+		ev := agent.ModelQueued{Turn: call.Turn, Try: call.Try, Why: why}
+		if !until.IsZero() {
+			ev.Until = until.UnixMilli()
+		}
+		job.Tell(ev)
+	}
+	return placed
 }
 
 // beginning tells when a call begins, which is after its wait for a place.
@@ -232,13 +266,13 @@ func taskOf(history []message.Message) string {
 }
 
 func (p *Performer) replied(job engine.Job, call agent.CallModel, reply *llm.Reply, model Model, info agent.CallInfo) agent.Event {
-	cost, priced := model.cost(reply.Usage)
 	body := message.Message{Role: message.Assistant, Kind: message.KindReply, Parts: reply.Parts}
+	spent, priced := model.spent(reply.Usage, sizeOf(job.History), body.Size())
 	ev := agent.ModelReplied{
 		Turn: call.Turn, Try: call.Try, Stop: agent.Stop(reply.Stop),
 		Text:   strings.TrimSpace(body.Text()) != "",
-		Spent:  agent.Amount{Tokens: reply.Usage.Total(), Cost: cost},
-		Priced: priced, Tokens: reply.Usage.Total(), Body: body,
+		Spent:  spent,
+		Priced: priced, Tokens: spent.Tokens, Body: body,
 	}
 	for _, c := range body.Calls() {
 		ev.Calls = append(ev.Calls, p.propose(job.Spec, c))
@@ -249,6 +283,14 @@ func (p *Performer) replied(job engine.Job, call agent.CallModel, reply *llm.Rep
 	}
 	ev.Info = info
 	return ev
+}
+
+func sizeOf(messages []message.Message) int {
+	n := 0
+	for _, m := range messages {
+		n += m.Size()
+	}
+	return n
 }
 
 // RunTool implements engine.Performer.

@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -114,13 +115,11 @@ func (p *Performer) planTask(parent agent.Spec, task, roleName, cwd, model, time
 	if err != nil {
 		return agent.Planned{}, fmt.Errorf("timeout: %w", err)
 	}
-	if model == "" {
-		model = r.Model
+	names := parent.Models
+	if model = cmp.Or(model, r.Model); model != "" {
+		names = strings.Split(model, ",")
 	}
-	if model == "" {
-		model = first(parent.Models)
-	}
-	found, err := p.models.Find(model)
+	found, err := p.find(names)
 	if err != nil {
 		return agent.Planned{}, err
 	}
@@ -134,9 +133,14 @@ func (p *Performer) planTask(parent agent.Spec, task, roleName, cwd, model, time
 	spec.Prompt = p.keep(prompt)
 	body := message.Of(message.User, message.KindTask, task)
 	return agent.Planned{
-		Role: r.Name, Priced: found.Price.Known, Spec: spec, Task: body,
+		Role: r.Name, Priced: priced(found), Spec: spec, Task: body,
 		Size: int64(len(prompt)+len(task))/4 + p.toolTokens(spec.Tools),
 	}, nil
+}
+
+// priced tells whether the price of each of the models is known.
+func priced(models []Model) bool {
+	return !slices.ContainsFunc(models, func(m Model) bool { return !m.Price.Known })
 }
 
 // spec is what a role gives an agent at a depth.

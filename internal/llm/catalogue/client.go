@@ -54,8 +54,12 @@ func (c *Catalogue) shared(p *provider, m Model) (llm.Provider, error) {
 		key.known, key.reasons = m.Listed, m.Listed && m.Reasoning
 	case config.KindAnthropic, config.KindGemini:
 	}
+	vendor := p.vendor.name
+	if p.elsewhere() && p.kind == config.KindOpenAI {
+		vendor = "" // another server need not know the vendor's own dialect
+	}
 	e := Endpoint{
-		Provider: p.name, Vendor: p.vendor.name, Kind: p.kind, BaseURL: p.base, Key: p.key, Bearer: p.bearer,
+		Provider: p.name, Vendor: vendor, Kind: p.kind, BaseURL: p.base, Key: p.key, Bearer: p.bearer,
 		Header: p.header, Query: p.query, NoImages: key.noImages, Reasons: key.reasons, Known: key.known,
 		HTTP: c.http(), Idle: c.idle,
 	}
@@ -119,12 +123,28 @@ func (c *client) Call(ctx context.Context, req *llm.Request, onDelta func(llm.De
 	if err != nil {
 		return nil, c.scrub(err)
 	}
+	reply.RequestID = c.scrubID(reply.RequestID)
 	return reply, nil
+}
+
+// scrubID takes secrets out of the id of a request, which is whatever a server
+// says it is.
+func (c *client) scrubID(id string) string {
+	const most = 200
+	if len(id) > most {
+		id = id[:most]
+	}
+	return wire.Scrub(id, c.secrets()...)
 }
 
 // scrub takes secrets out of an error: the wire clients know keys in the usual
 // headers, but not what else was configured.
 func (c *client) scrub(err error) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.RequestID != "" {
+		clean := *e
+		clean.RequestID = c.scrubID(e.RequestID)
+		err = &clean
+	}
 	text := err.Error()
 	for _, s := range c.secrets() {
 		if !strings.Contains(text, s) {

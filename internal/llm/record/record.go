@@ -195,15 +195,24 @@ func marks(c llm.Caller) []pair {
 type Player struct {
 	name string
 
+	warning string
+	model   string // of the first request
+
 	mu      sync.Mutex
 	answers map[string][][]byte // by key, in the order they were recorded
 	known   []known
 }
 
+// Warning says what of the recording could not be used, empty if all can.
+func (p *Player) Warning() string { return p.warning }
+
+// Model is the model that was asked first.
+func (p *Player) Model() string { return p.model }
+
 // known is what is told about a request when another one does not match.
 type known struct {
-	agent, role string
-	turn        int
+	agent, role, model string
+	turn               int
 }
 
 // Read reads a recording; name is used in errors.
@@ -216,6 +225,10 @@ func Read(name string, in io.Reader) (*Player, error) {
 		if errors.Is(err, io.EOF) {
 			return p, nil
 		}
+		if errors.Is(err, io.ErrUnexpectedEOF) && n > 1 { // the process was killed while it wrote
+			p.warning = fmt.Sprintf("its last entry, number %d, is cut off and left out", n)
+			return p, nil
+		}
 		var e entry
 		if err == nil {
 			err = json.Unmarshal(raw, &e)
@@ -226,8 +239,11 @@ func Read(name string, in io.Reader) (*Player, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: entry %d is no recorded model call: %w", name, n, err)
 		}
+		if n == 1 {
+			p.model = e.Request.Model
+		}
 		p.answers[e.Key] = append(p.answers[e.Key], raw)
-		p.known = append(p.known, known{e.Agent, e.Role, e.Turn})
+		p.known = append(p.known, known{e.Agent, e.Role, e.Request.Model, e.Turn})
 	}
 }
 
@@ -276,13 +292,18 @@ func (p *Player) take(key string) ([]byte, bool) {
 // unmatched says what was asked and what the recording has instead.
 func (p *Player) unmatched(req *llm.Request) string {
 	var same []string
+	models := map[string]bool{}
 	for _, k := range p.known {
+		models[k.model] = true
 		if k.role == req.Caller.Role {
 			same = append(same, fmt.Sprintf("%s turn %d", strings.ReplaceAll(k.agent, chatMark, req.Caller.Chat), k.turn))
 		}
 	}
 	c := req.Caller
 	text := fmt.Sprintf("the recording %s has no answer to this request of %s (%s), turn %d, model %s, %d messages", p.name, c.Agent, c.Role, c.Turn, req.Model, len(req.Messages))
+	if !models[req.Model] {
+		return fmt.Sprintf("%s; it was recorded with another model, %s: name that with --model", text, p.model)
+	}
 	if len(same) == 0 {
 		return fmt.Sprintf("%s; it has no request of the role %s at all", text, c.Role)
 	}

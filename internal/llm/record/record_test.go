@@ -114,6 +114,40 @@ func TestStoppedCallsAreNotRecorded(t *testing.T) {
 	}
 }
 
+func TestCutRecording(t *testing.T) {
+	var file bytes.Buffer
+	live := NewRecorder(&file).Provider(&model{replies: []any{answer("one"), answer("two")}})
+	for _, text := range []string{"one", "two"} {
+		if _, err := live.Call(t.Context(), ask("k1", "/w", text), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := Read("rec.jsonl", bytes.NewReader(file.Bytes()[:file.Len()-20]))
+	if err != nil || !strings.Contains(p.Warning(), "number 2") || p.Model() != "m1" {
+		t.Fatalf("%+v %v", p, err)
+	}
+	if _, err := p.Call(t.Context(), ask("k1", "/w", "one"), nil); err != nil {
+		t.Errorf("what is whole: %v", err)
+	}
+}
+
+func TestAnotherModel(t *testing.T) {
+	var file bytes.Buffer
+	live := NewRecorder(&file).Provider(&model{replies: []any{answer("one")}})
+	if _, err := live.Call(t.Context(), ask("k1", "/w", "one"), nil); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Read("rec.jsonl", &file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := ask("k1", "/w", "one")
+	req.Model = "m2"
+	if _, err := p.Call(t.Context(), req, nil); err == nil || !strings.Contains(err.Error(), "recorded with another model, m1") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	for in, want := range map[string]string{
 		"{}":                   "entry 1 is no recorded model call",
