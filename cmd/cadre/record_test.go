@@ -10,7 +10,11 @@ import (
 	"testing"
 )
 
-const recordedModel = "anthropic/claude-sonnet-4-5"
+// recordedModel is a full name; shortModel means the same.
+const (
+	recordedModel = "anthropic/claude-sonnet-4-5-20250929"
+	shortModel    = "anthropic/claude-sonnet-4-5"
+)
 
 // recorded records a run for each prompt and returns the file and what the runs
 // came to. Afterwards there is no server.
@@ -21,7 +25,7 @@ func recorded(t *testing.T, prompts ...string) (file string, runs []line) {
 	f.env = anthropicAt(p.await("it listens", func(text string) bool { return strings.HasPrefix(text, "http://") })[0])
 	file = filepath.Join(t.TempDir(), "calls.jsonl")
 	for _, prompt := range prompts {
-		d := done(t, f.run(0, "run", "--json", "--record", file, "--model", recordedModel, prompt).out)
+		d := done(t, f.run(0, "run", "--json", "--record", file, "--model", shortModel, prompt).out)
 		bothRead(t, d)
 		runs = append(runs, d)
 	}
@@ -33,9 +37,9 @@ func recorded(t *testing.T, prompts ...string) (file string, runs []line) {
 }
 
 // replays makes sure that a run answers as another one did.
-func (f *folder) replays(file, prompt string, want line) result {
+func (f *folder) replays(file, prompt string, want line, flags ...string) result {
 	f.t.Helper()
-	r := f.run(0, "run", "--json", "--replay", file, "--model", recordedModel, prompt)
+	r := f.run(0, append([]string{"run", "--json", "--replay", file, prompt}, flags...)...)
 	d := done(f.t, r.out)
 	bothRead(f.t, d)
 	if got := strings.ReplaceAll(d.Result, d.Chat, want.Chat); got != want.Result {
@@ -62,16 +66,25 @@ func TestReplay(t *testing.T) {
 	}
 	f := newFolder(t)
 	for i, prompt := range []string{"read both", "read both, please"} {
-		r := f.replays(file, prompt, runs[i])
+		r := f.replays(file, prompt, runs[i], "--model", recordedModel)
 		if strings.Contains(r.errs, "warning") {
 			t.Errorf("it warns:\n%s", r.errs)
 		}
 	}
+	f.replays(file, "read both", runs[0]) // the recording says which model it was
 	f.run(0, "run", "--replay", file, "--model", recordedModel, "read both").wants(t, "Both are read.", "✓ completed", "3 agents")
 	// With a key of one's own and no server behind it, none is asked either.
 	f.env = anthropicAt("http://127.0.0.1:1")
-	f.replays(file, "read both", runs[0])
+	f.replays(file, "read both", runs[0], "--model", recordedModel)
 	f.sound()
+}
+
+// TestReplayOfAShortName: the command line that has recorded plays again, with
+// nothing changed but the flag.
+func TestReplayOfAShortName(t *testing.T) {
+	t.Parallel()
+	file, runs := recorded(t, "read both")
+	newFolder(t).replays(file, "read both", runs[0], "--model", shortModel)
 }
 
 // TestReplayOfFaults: the faults are played again, too.
@@ -133,11 +146,13 @@ func TestReplayOfDamage(t *testing.T) {
 	for name, text := range map[string]string{"a.go": "package a\n", "b.go": "package b\n", "README.md": "# Title\n\nText.\n"} {
 		f.write(name, text)
 	}
-	r := f.replays(cut, "read both", runs[0])
+	r := f.replays(cut, "read both", runs[0], "--model", recordedModel)
 	if !strings.Contains(r.errs, "warning") || !strings.Contains(r.errs, cut) {
 		t.Errorf("no warning that names the recording:\n%s", r.errs)
 	}
 	f.run(exitFailed, "run", "--replay", cut, "--model", recordedModel, "read both, please").wants(t, "the recording "+cut+" has no answer")
+	// What is added to it could not be read.
+	f.run(exitFailed, "run", "--record", cut, "hello").wants(t, cut, "ends in the middle")
 	// In the middle it is no crash.
 	lines := bytes.SplitAfterN(b, []byte("\n"), 2)
 	broken := filepath.Join(t.TempDir(), "broken.jsonl")

@@ -48,11 +48,10 @@ func (e *Engine) notCommitted(batch []delivery, err error) {
 	}
 	e.setPaused(err)
 	var keep []delivery
-	for _, d := range batch {
-		switch {
-		case d.reply != nil:
+	for _, d := range append(batch, e.box.withdraw()...) { // those behind the batch would wait for ever
+		if d.reply != nil {
 			d.reply <- err
-		default:
+		} else {
 			keep = append(keep, d)
 		}
 	}
@@ -114,6 +113,7 @@ type tx struct {
 	names   map[named]int            // given in this batch
 	acts    []act
 	replies []func()
+	err     error      // why the batch cannot be written
 	over    []string   // model calls that have ended: what they said so far is committed or void
 	todo    []delivery // between agents, delivered in this same batch
 }
@@ -145,8 +145,15 @@ func (t *tx) deliver(d delivery) {
 func (t *tx) step(d delivery) {
 	d.ev = agent.Stamp(d.ev, t.at)
 	s, err := t.agent(d)
-	if err != nil {
+	if errors.Is(err, ErrUnknown) {
 		t.reply(d, err)
+		if d.reply == nil {
+			t.e.cfg.Log.Error("an event for an agent that does not exist", "agent", d.agent, "event", agent.EventType(d.ev))
+		}
+		return
+	}
+	if err != nil {
+		t.fail(err) // it may well exist: the event must not be lost
 		return
 	}
 	if d.key != "" {
@@ -162,7 +169,7 @@ func (t *tx) step(d delivery) {
 	}
 	entry, err := t.entry(s, d, store.Applied)
 	if err != nil {
-		t.reply(d, err)
+		t.fail(err)
 		return
 	}
 	if next.Epoch != s.state.Epoch {
@@ -183,8 +190,17 @@ func (t *tx) step(d delivery) {
 	}
 	for _, f := range effects {
 		if err := p.effect(f); err != nil {
-			t.e.cfg.Log.Error("a document could not be made", "agent", d.agent, "event", entry.Type, "err", err)
+			t.fail(fmt.Errorf("%s of %s: %w", entry.Type, d.agent, err))
+			return
 		}
+	}
+}
+
+// fail keeps the batch from being written: a state without its documents, or
+// a child's end without its parent's knowledge, must not be committed.
+func (t *tx) fail(err error) {
+	if t.err == nil {
+		t.err = err
 	}
 }
 
@@ -258,6 +274,9 @@ func (t *tx) agent(d delivery) (*staged, error) {
 
 // write commits the batch, with one head and at most one snapshot an agent.
 func (t *tx) write() error {
+	if t.err != nil {
+		return t.err
+	}
 	for _, s := range t.order {
 		if s.last == nil {
 			continue

@@ -65,6 +65,22 @@ func (b *mailbox) take(n int) []delivery {
 	return out
 }
 
+// withdraw takes out the deliveries that somebody waits for.
+func (b *mailbox) withdraw() []delivery {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out, rest []delivery
+	for _, d := range b.items {
+		if d.reply != nil {
+			out = append(out, d)
+		} else {
+			rest = append(rest, d)
+		}
+	}
+	b.items = rest
+	return out
+}
+
 func (b *mailbox) wake() {
 	select {
 	case b.signal <- struct{}{}:

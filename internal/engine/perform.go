@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -214,10 +215,24 @@ func (e *Engine) runTool(ctx context.Context, job Job, f agent.RunTool, input js
 		}
 		input = row.Args
 	}
-	start := func() bool {
-		return e.Deliver(ctx, job.Spec.ID, agent.ToolStarted{Turn: f.Turn, Call: f.Call}) == nil
-	}
+	start := func() bool { return e.recordStart(ctx, job.Spec.ID, agent.ToolStarted{Turn: f.Turn, Call: f.Call}) }
 	return e.cfg.Performer.RunTool(ctx, job, f, input, start)
+}
+
+// recordStart commits that a tool begins. It waits while nothing can be
+// written, and returns false if the tool is no longer wanted.
+func (e *Engine) recordStart(ctx context.Context, id string, ev agent.ToolStarted) bool {
+	for {
+		err := e.Deliver(ctx, id, ev)
+		if !errors.Is(err, store.ErrUnavailable) {
+			return err == nil
+		}
+		select {
+		case <-time.After(retryCommit):
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // inputOf is the input of a call of the newest reply, nil if the history is

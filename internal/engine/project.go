@@ -40,7 +40,7 @@ func (p *projection) created(d delivery) {
 	}
 	raw, err := json.Marshal(spec)
 	if err != nil {
-		raw = nil
+		p.tx.fail(fmt.Errorf("encoding the spec of %s: %w", spec.ID, err))
 	}
 	row := store.Agent{
 		ID: spec.ID, ChatID: spec.Chat, UserID: spec.User, Parent: spec.Parent,

@@ -77,11 +77,8 @@ func Load(ctx context.Context, s store.Store, id string) (agent.State, int, erro
 		if loaded.Version > agent.Version {
 			return st, 0, fmt.Errorf("loading agent %s: written by a newer version (%d, this is %d)", id, loaded.Version, agent.Version)
 		}
-		if err := json.Unmarshal(loaded.Agent.Spec, &st.Spec); err != nil {
-			return st, 0, fmt.Errorf("loading agent %s: %w", id, err)
-		}
-		if err := json.Unmarshal(loaded.Snapshot, &st); err != nil {
-			return st, 0, fmt.Errorf("loading agent %s: %w", id, err)
+		if err := errors.Join(json.Unmarshal(loaded.Agent.Spec, &st.Spec), json.Unmarshal(loaded.Snapshot, &st)); err != nil {
+			return st, 0, fmt.Errorf("loading agent %s: %w: %w", id, store.ErrCorrupt, err)
 		}
 	}
 	st, n, err := replay(st, loaded.Events)
@@ -107,7 +104,7 @@ func replay(st agent.State, events []store.Event) (agent.State, int, error) {
 		}
 		ev, err := agent.DecodeEvent(e.Type, e.Body)
 		if err != nil {
-			return st, n, fmt.Errorf("event %d: %w", e.Seq, err)
+			return st, n, fmt.Errorf("event %d: %w: %w", e.Seq, store.ErrCorrupt, err)
 		}
 		next, _, err := agent.Step(st, ev)
 		switch {
@@ -175,7 +172,9 @@ type named struct{ chat, role string }
 func (t *tx) name(chat, role string) string {
 	key := named{chat, role}
 	if _, ok := t.names[key]; !ok {
-		t.e.countNames(chat)
+		if err := t.e.countNames(chat); err != nil {
+			t.fail(fmt.Errorf("reading the names of chat %s: %w", chat, err))
+		}
 		t.names[key] = t.e.names[key]
 	}
 	t.names[key]++
@@ -186,19 +185,19 @@ func (t *tx) name(chat, role string) string {
 }
 
 // countNames reads how many agents of each role a chat has, once.
-func (e *Engine) countNames(chat string) {
+func (e *Engine) countNames(chat string) error {
 	if e.counted[chat] {
-		return
+		return nil
 	}
 	tree, err := e.cfg.Store.Tree(e.base, chat)
 	if err != nil {
-		e.cfg.Log.Error("the names of a chat could not be read", "chat", chat, "err", err)
-		return
+		return err
 	}
 	e.counted[chat] = true
 	for _, a := range tree {
 		e.names[named{chat, a.Role}]++
 	}
+	return nil
 }
 
 const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
