@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/store/sqlite"
 )
 
 func newDB(g *globals) *cobra.Command {
@@ -26,7 +28,7 @@ func newDB(g *globals) *cobra.Command {
 }
 
 // salvage is what to do about a damaged database.
-const salvage = "copy the data folder before anything else; then restore a copy, or salvage it with sqlite3's .recover"
+const salvage = "if something is damaged, copy the data folder before anything else; then restore a copy, or salvage it with sqlite3's .recover"
 
 func newDBCheck(g *globals) *cobra.Command {
 	var asJSON bool
@@ -50,6 +52,7 @@ works with it. Exits with 1 and names what is damaged.`,
 			if err != nil {
 				return err
 			}
+			problems = append(problems, g.unwritable()...)
 			out := cmd.OutOrStdout()
 			switch {
 			case asJSON:
@@ -64,11 +67,37 @@ works with it. Exits with 1 and names what is damaged.`,
 				}
 			}
 			if len(problems) > 0 {
-				return failed(fmt.Errorf("the database is damaged: %s", counted(len(problems), "problem")), salvage)
+				return failed(fmt.Errorf("%s found", counted(len(problems), "problem")), salvage)
 			}
 			return nil
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	return cmd
+}
+
+// leastSpace is how much room a disk needs so that anything can be stored.
+const leastSpace = 1 << 20 // bytes
+
+// unwritable says why nothing could be stored now: a full disk, or another
+// program that holds the database. A process of Cadre that owns the folder
+// knows best itself whether it can write.
+func (g *globals) unwritable() []string {
+	dir, err := g.folder()
+	if err != nil {
+		return nil
+	}
+	var out []string
+	if free, ok := freeSpace(dir); ok && free < leastSpace {
+		out = append(out, fmt.Sprintf("the disk is full: %d kB are left for %s; make room, agents that wait then go on by themselves", free>>10, dir))
+	}
+	st, err := sqlite.Open(dir, sqlite.Options{Readers: 1, BusyTimeout: time.Second})
+	switch {
+	case errors.Is(err, store.ErrInUse):
+	case errors.Is(err, store.ErrUnavailable):
+		out = append(out, fmt.Sprintf("the database cannot be written now: %v", err))
+	case err == nil:
+		_ = st.Close() // it wrote nothing
+	}
+	return out
 }

@@ -21,10 +21,10 @@ func newDoctor(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the set-up and say what to do",
-		Long: `Checks the configuration, the models that the tiers lead to, which providers have
-a key, which local servers run, and the data folder. With --deep each provider
-that has a key is asked for its list of models, which costs nothing and shows
-whether the key is good.
+		Long: `Checks the configuration, the models that the tiers lead to, which providers
+have a key, which local servers run, and the data folder. With --deep each
+provider that has a key is asked for its list of models, which costs nothing and
+shows whether the key is good.
 
 Exits with 1 if something is wrong. That no provider is configured is not wrong:
 the offline model answers then.`,

@@ -94,7 +94,7 @@ func ran(do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, 
 func nextFor(err error) string {
 	switch {
 	case errors.Is(err, store.ErrCorrupt):
-		return "`cadre db check` names what is damaged"
+		return "`cadre db check`, with the same --data, names what is damaged"
 	case errors.Is(err, store.ErrUnavailable):
 		return "what was stored before is safe; try again when the cause is gone"
 	}

@@ -256,10 +256,11 @@ func decodeAll(t *testing.T, out string) []line {
 		switch {
 		case l.Type == "done":
 			continue
-		case l.Type == "delta" || l.Type == "suspended":
-			if l.Seq != nil {
-				t.Errorf("a %s has a number: %s", l.Type, text)
+		case l.Type == "delta":
+			if l.Seq == nil || *l.Seq != last {
+				t.Errorf("a delta has not the number %d of the change before it: %s", last, text)
 			}
+		case l.Type == "suspended":
 		case l.Seq == nil || *l.Seq <= last:
 			t.Errorf("the number does not ascend after %d: %s", last, text)
 		default:

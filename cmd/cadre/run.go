@@ -79,7 +79,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong command line, 3 stopped by a limit
 	f.StringVar(&o.model, "model", "", "the model: PROVIDER/NAME, fast, default, smart, offline, or scripted:FILE (default: what is configured, else offline; see cadre models)")
 	f.StringVar(&o.role, "role", defaultRole, "the role of the orchestrator")
 	f.IntVar(&o.turns, "max-turns", 0, "the most turns the orchestrator may take for a prompt (default: the role's)")
-	f.DurationVar(&o.duration, "max-duration", 0, "the most time it may work on a prompt, such as 90s or 10m (default: the role's)")
+	f.DurationVar(&o.duration, "max-duration", 0, "the most time it may work on a prompt, not counting waits for sub-agents, such as 90s or 10m (default: the role's)")
 	f.Float64Var(&o.cost, "max-cost", 0, "the most the whole tree may spend on a prompt, in US dollars (default: no limit)")
 	f.StringVar(&o.record, "record", "", "append all model calls to this file, without keys")
 	f.StringVar(&o.replay, "replay", "", "answer model calls from this file instead of asking a model")

@@ -67,7 +67,7 @@ func (g *globals) run(cmd *cobra.Command, o *runOptions) (err error) {
 	if err != nil {
 		return g.notOpened(dir, err)
 	}
-	for _, w := range s.app.Models.Warnings() {
+	for _, w := range s.app.Warnings() {
 		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
 	}
 	defer func() {
@@ -190,7 +190,7 @@ func (s *session) begin(ctx context.Context) (err error) {
 	c.Title = view.Cut(view.FirstLine(view.Clean(s.o.prompt)), 80)
 	s.chat, err = s.app.Engine.CreateChat(ctx, c)
 	if errors.Is(err, agent.ErrNoPrice) {
-		return usage("--max-cost: the price of model %s is not known, so that its cost cannot be limited", s.o.model)
+		return usage("--max-cost: the price of model %s is not known, so that its cost cannot be limited", strings.Join(c.Spec.Models, ", "))
 	}
 	return err
 }

@@ -172,8 +172,8 @@ func actingStatus(a Acting) Status {
 
 // Names returns the words for the agent as it is now, ended or not.
 func (s State) Names() Names {
-	if s.Ended() {
-		return s.Last.Names()
+	if _, idle := s.Phase.(Idle); s.Ended() || idle && s.Last.Reason != "" && s.LiveChildren() == 0 {
+		return s.Last.Names() // an orchestrator at rest: how its last run ended
 	}
 	n := Names{Task: "running", SubAgent: "active", Status: "running", Badge: string(s.Status())}
 	if st := s.Status(); st == StatusAnswer || st == StatusApproval {

@@ -13,6 +13,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/feed"
 	"github.com/cadre-dev/cadre/internal/llm/catalogue"
+	"github.com/cadre-dev/cadre/internal/llm/record"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
 	"github.com/cadre-dev/cadre/internal/role"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
@@ -45,7 +46,18 @@ type App struct {
 	Performer *orchestrate.Performer
 	Models    *catalogue.Catalogue
 
+	player     *record.Player
 	endTraffic func() error
+}
+
+// Warnings are what a person should know about the configuration and the
+// recording that is played.
+func (a *App) Warnings() []string {
+	out := a.Models.Warnings()
+	if a.player != nil && a.player.Warning() != "" {
+		out = append(out, "the recording: "+a.player.Warning())
+	}
+	return out
 }
 
 // startingPlaces is how many calls of one model may be under way before
@@ -92,7 +104,7 @@ func Open(o Options) (_ *App, err error) {
 		Store: st, Performer: performer, Feed: f,
 		Now: o.Now, NewID: o.NewID, Log: o.Log, Crash: o.Crash,
 	})
-	return &App{Store: st, Feed: f, Engine: e, Performer: performer, Models: found, endTraffic: endTraffic}, nil
+	return &App{Store: st, Feed: f, Engine: e, Performer: performer, Models: found, player: player, endTraffic: endTraffic}, nil
 }
 
 // newPerformer makes the performer with the built-in roles and tools.

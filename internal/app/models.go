@@ -85,6 +85,9 @@ func (m *models) played(name string) (orchestrate.Model, error) {
 	if !ok {
 		id = name
 	}
+	if strings.HasPrefix(m.player.Model(), id) {
+		id = m.player.Model() // a short name, which only the vendor's list would complete
+	}
 	return orchestrate.Model{Provider: m.player, Ref: name, Name: id}, nil
 }
 
@@ -122,9 +125,6 @@ func traffic(o Options) (wrap func(llm.Provider) llm.Provider, player *record.Pl
 		p, err := record.Read(o.Replay, f)
 		if err != nil {
 			return nil, nil, nil, err
-		}
-		if warning := p.Warning(); warning != "" && o.Log != nil {
-			o.Log.Warn("the recording is not whole", "file", o.Replay, "what", warning)
 		}
 		return plain, p, none, nil
 	}

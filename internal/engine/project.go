@@ -323,12 +323,17 @@ func (p *projection) openItem(f agent.OpenItem) {
 
 // conclude records the decided outcome in the agent's task.
 func (p *projection) conclude(f agent.Conclude) error {
-	if p.spec().Orchestrator() {
-		return nil
-	}
 	result, err := p.resultText(f.Outcome.Result)
 	if err != nil {
 		return fmt.Errorf("recording the outcome: %w", err)
+	}
+	if p.spec().Orchestrator() { // its run has ended, not the agent
+		text := f.Text
+		if text == "" {
+			text = endText(f.Outcome.Reason)
+		}
+		p.doc(store.EndAgent{ID: p.spec().ID, Summary: summary(result), Error: text})
+		return nil
 	}
 	end := store.EndTask{ID: p.spec().ID, Result: result, Error: f.Text, ErrorKind: string(f.Outcome.Kind), Reason: string(f.Outcome.Reason), At: p.entry.At}
 	if f.Outcome.Kind == agent.KindSubAgent && end.Error == "" {

@@ -17,11 +17,12 @@ import (
 // JSON writes lines of JSON. A line is written with one call of Write, so that
 // a reader never waits for the rest of one.
 type JSON struct {
-	w io.Writer
+	w    io.Writer
+	last int64 // the newest change that was written
 }
 
 // NewJSON makes a printer.
-func NewJSON(w io.Writer) *JSON { return &JSON{w} }
+func NewJSON(w io.Writer) *JSON { return &JSON{w: w} }
 
 // Time is how times are written: RFC 3339 in UTC, with milliseconds.
 func Time(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00") }
@@ -38,6 +39,7 @@ type jsonChange struct {
 
 // Change writes a committed change.
 func (j *JSON) Change(c store.Change) error {
+	j.last = c.Seq
 	docs := c.Docs
 	if docs == nil {
 		docs = []store.Document{}
@@ -46,6 +48,7 @@ func (j *JSON) Change(c store.Change) error {
 }
 
 type jsonDelta struct {
+	Seq    int64  `json:"seq"`
 	At     string `json:"at"`
 	Type   string `json:"type"`
 	Chat   string `json:"chat"`
@@ -59,11 +62,12 @@ type jsonDelta struct {
 	Text   string `json:"text"`
 }
 
-// Delta writes a piece of a reply. It has no number: it is not stored. A change
+// Delta writes a piece of a reply. It is not stored and has no number of its
+// own: seq is that of the newest change before it. A change
 // with a document of the model call follows when that is over; unless that
 // says replied, the pieces are void.
 func (j *JSON) Delta(d feed.Delta, at time.Time) error {
-	return j.write(jsonDelta{Time(at.UnixMilli()), "delta", d.Chat, d.Agent, d.Path, d.Call, d.Kind, d.Part, d.Offset, d.Name, d.Text})
+	return j.write(jsonDelta{j.last, Time(at.UnixMilli()), "delta", d.Chat, d.Agent, d.Path, d.Call, d.Kind, d.Part, d.Offset, d.Name, d.Text})
 }
 
 type jsonSuspended struct {

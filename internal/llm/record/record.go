@@ -226,7 +226,7 @@ func Read(name string, in io.Reader) (*Player, error) {
 			return p, nil
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) && n > 1 { // the process was killed while it wrote
-			p.warning = fmt.Sprintf("its last entry, number %d, is cut off and left out", n)
+			p.warning = fmt.Sprintf("%s: its last entry, number %d, is cut off and left out", name, n)
 			return p, nil
 		}
 		var e entry

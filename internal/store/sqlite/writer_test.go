@@ -199,7 +199,6 @@ func TestViews(t *testing.T) {
 	got := rowsOf(t, s, "SELECT * FROM pending_effects ORDER BY agent, call")
 	want := []string{
 		"c1|c1.1|acting|tool|7|1|grep|started|99",
-		"c1|c1.1|acting|tool|7|2|grep|queued|99",
 		"c1|c1.2|thinking|model|7||||99",
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {

@@ -252,15 +252,17 @@ LEFT JOIN agent_details d ON d.n = e.agent;
 
 -- For people: what must be under way now, and what recovery would start again.
 CREATE VIEW pending_effects AS
-SELECT c.id AS chat, a.id AS agent, a.status AS state, 'tool' AS effect,
+SELECT c.id AS chat, a.id AS agent, a.status AS state,
+       CASE t.phase WHEN 'asking' THEN 'consult' ELSE 'tool' END AS effect,
        t.turn, t.call, t.name, t.phase, a.wake_at
 FROM agents a
 JOIN chats c ON c.n = a.chat
-JOIN tool_calls t ON t.agent = a.n AND t.phase <> 'done'
+JOIN tool_calls t ON t.agent = a.n AND t.phase IN ('running', 'started', 'asking')
 WHERE a.waits = 1 AND a.busy = 1
 UNION ALL
-SELECT c.id, a.id, a.status, 'model', a.turns, NULL, NULL, NULL, a.wake_at
+SELECT c.id, a.id, a.status,
+       CASE a.status WHEN 'compacting' THEN 'compact' WHEN 'accepting' THEN 'acceptance' ELSE 'model' END,
+       a.turns, NULL, NULL, NULL, a.wake_at
 FROM agents a
 JOIN chats c ON c.n = a.chat
-WHERE a.waits = 1 AND a.busy = 1
-  AND NOT EXISTS (SELECT 1 FROM tool_calls t WHERE t.agent = a.n AND t.phase <> 'done');
+WHERE a.waits = 1 AND a.busy = 1 AND a.status IN ('thinking', 'queued', 'compacting', 'accepting');
