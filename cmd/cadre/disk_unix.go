@@ -12,5 +12,5 @@ func freeSpace(dir string) (uint64, bool) {
 	if unix.Statfs(dir, &fs) != nil {
 		return 0, false
 	}
-	return uint64(fs.Bavail) * uint64(fs.Bsize), true
+	return uint64(fs.Bavail) * uint64(fs.Bsize), true //nolint:unconvert // their types differ between systems
 }
