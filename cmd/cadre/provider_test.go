@@ -370,3 +370,18 @@ func TestUnknownModels(t *testing.T) {
 	f.env = nil
 	f.run(0, "show").wants(t, "There are no chats")
 }
+
+// TestFallback: a list of models is fallen back through, and the answer comes
+// from the first that works.
+func TestFallback(t *testing.T) {
+	f := newFolder(t)
+	out := f.run(0, "run", "--json", "--model", script(t, "refusing.yaml")+", offline", "list the files").out
+	last := decodeAll(t, out)
+	end := last[len(last)-1]
+	if end.Outcome != "completed" || !strings.Contains(end.Result, "a.go") {
+		t.Errorf("%s: %s %s", end.Outcome, end.Error, end.Result)
+	}
+	if !strings.Contains(out, `"errorKind":"auth"`) {
+		t.Error("the failed try of the first model is not on record")
+	}
+}

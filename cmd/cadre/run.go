@@ -76,7 +76,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong command line, 3 stopped by a limit
 	f.BoolVar(&o.resume, "resume", false, "go on with the last unfinished chat, or the one named by --chat, without a new prompt")
 	f.StringVar(&o.chat, "chat", "", "send the prompt to this chat")
 	f.StringVar(&o.cwd, "cwd", "", "the folder the agents work in (default: the current one)")
-	f.StringVar(&o.model, "model", "", "the model: PROVIDER/NAME, fast, default, smart, offline, or scripted:FILE (default: what is configured, else offline; see cadre models)")
+	f.StringVar(&o.model, "model", "", "the model: PROVIDER/NAME, fast, default, smart, offline, or scripted:FILE; several, separated by commas, are fallen back through (default: what is configured, else offline; see cadre models)")
 	f.StringVar(&o.role, "role", defaultRole, "the role of the orchestrator")
 	f.IntVar(&o.turns, "max-turns", 0, "the most turns the orchestrator may take for a prompt (default: the role's)")
 	f.DurationVar(&o.duration, "max-duration", 0, "the most time it may work on a prompt, not counting waits for sub-agents, such as 90s or 10m (default: the role's)")
@@ -160,15 +160,21 @@ func (o *runOptions) place() error {
 		return usage("the working folder %s does not exist", dir)
 	}
 	o.cwd = dir
-	if file, ok := strings.CutPrefix(o.model, scriptedModel); ok {
+	names := strings.Split(o.model, ",")
+	for i, name := range names {
+		file, ok := strings.CutPrefix(strings.TrimSpace(name), scriptedModel)
+		if !ok {
+			continue
+		}
 		if file == "" {
 			return usage("--model scripted: needs the file of the script, as in scripted:demo.yaml")
 		}
 		if file, err = filepath.Abs(file); err != nil {
 			return fmt.Errorf("finding the script: %w", err)
 		}
-		o.model = scriptedModel + file
+		names[i] = scriptedModel + file
 	}
+	o.model = strings.Join(names, ",")
 	return nil
 }
 
