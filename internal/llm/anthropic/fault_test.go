@@ -93,7 +93,7 @@ func TestStall(t *testing.T) {
 	t.Parallel()
 	head, _, _ := strings.Cut(wiretest.Fixture(t, "text.sse"), "event: content_block_stop")
 	for _, stream := range []string{"", head} {
-		r, err := wiretest.Call(t, to(t, wiretest.Hang(stream), Options{Idle: 30 * time.Millisecond}), hello())
+		r, err := wiretest.Call(t, to(t, wiretest.Hang(stream), Options{Idle: 500 * time.Millisecond}), hello())
 		if r != nil || llm.KindOf(err) != llm.ErrTimeout {
 			t.Errorf("after %d bytes: got %v, %v", len(stream), r, err)
 		}

@@ -71,13 +71,13 @@ func TestStall(t *testing.T) {
 	t.Parallel()
 	all := wiretest.Fixture(t, "text.sse")
 	for _, stream := range []string{"", strings.SplitAfter(all, "\r\n\r\n")[0]} {
-		r, err := wiretest.Call(t, to(t, wiretest.Hang(stream), Options{Idle: 30 * time.Millisecond}), hello())
+		r, err := wiretest.Call(t, to(t, wiretest.Hang(stream), Options{Idle: 500 * time.Millisecond}), hello())
 		if r != nil || llm.KindOf(err) != llm.ErrTimeout {
 			t.Errorf("after %d bytes: got %v, %v", len(stream), r, err)
 		}
 	}
 	// What has ended properly counts, however the connection ends.
-	r, err := wiretest.Call(t, to(t, wiretest.Hang(all), Options{Idle: 30 * time.Millisecond}), hello())
+	r, err := wiretest.Call(t, to(t, wiretest.Hang(all), Options{Idle: 500 * time.Millisecond}), hello())
 	if err != nil || r.Stop != llm.StopEnd {
 		t.Errorf("after the end: got %v, %v", r, err)
 	}

@@ -140,7 +140,7 @@ func TestStall(t *testing.T) {
 	t.Parallel()
 	for _, begin := range []string{"", chunks(`null`, `{"content":"a"}`)[:100]} {
 		v := serve(t, wiretest.Hang(begin))
-		if e := wiretest.Fault(t, v.provider(func(o *Options) { o.Idle = 20 * time.Millisecond })); e.Kind != llm.ErrTimeout {
+		if e := wiretest.Fault(t, v.provider(func(o *Options) { o.Idle = 500 * time.Millisecond })); e.Kind != llm.ErrTimeout {
 			t.Errorf("after %q: got %+v", begin, *e)
 		}
 	}
@@ -154,7 +154,7 @@ func TestStallBehindTheEnd(t *testing.T) {
 	body = body[:strings.Index(body, `"finish_reason":"length"`)]
 	body = body[:strings.LastIndex(body, "data: ")] + strings.SplitAfter(chunks(`"length"`), "\n\n")[0]
 	v := serve(t, wiretest.Hang(body))
-	r, err := wiretest.Call(t, v.provider(func(o *Options) { o.Idle = 20 * time.Millisecond }), wiretest.Ask("x"))
+	r, err := wiretest.Call(t, v.provider(func(o *Options) { o.Idle = 500 * time.Millisecond }), wiretest.Ask("x"))
 	if err != nil || r.Stop != llm.StopLength {
 		t.Errorf("got %+v, %v", r, err)
 	}

@@ -130,7 +130,7 @@ func TestStall(t *testing.T) {
 	t.Parallel()
 	for _, begin := range []string{"", events(text)} {
 		v := serve(t, wiretest.Hang(begin))
-		if e := wiretest.Fault(t, v.provider(func(o *Options) { o.Idle = 20 * time.Millisecond })); e.Kind != llm.ErrTimeout {
+		if e := wiretest.Fault(t, v.provider(func(o *Options) { o.Idle = 500 * time.Millisecond })); e.Kind != llm.ErrTimeout {
 			t.Errorf("after %q: got %+v", begin, *e)
 		}
 	}
