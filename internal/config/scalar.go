@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/cadre-dev/cadre/internal/spelling"
 )
 
 // text reads a text, or a number as it is written, and fills in references to
@@ -161,30 +163,9 @@ func nearest(key string, known map[string]field) string {
 	}
 	best, at := "", 3
 	for _, k := range slices.Sorted(maps.Keys(known)) {
-		if d := distance(plain(key), plain(k)); d < at && d < len(plain(k)) {
+		if d := spelling.Distance(plain(key), plain(k)); d < at && d < len(plain(k)) {
 			best, at = k, d
 		}
 	}
 	return best
-}
-
-// distance counts the letters to add, drop or change to get from a to b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

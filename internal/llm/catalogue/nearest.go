@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/cadre-dev/cadre/internal/spelling"
 )
 
 // NameError says that a name stands for no model that can be used.
@@ -85,7 +87,7 @@ func (c *Catalogue) unknown(name string) error {
 // nearProvider returns the provider that a misspelt name means.
 func (c *Catalogue) nearProvider(name string) string {
 	for _, p := range c.providers() {
-		if d := distance(strings.ToLower(name), p.name); d <= 2 && d < len(p.name)/2 {
+		if d := spelling.Distance(strings.ToLower(name), p.name); d <= 2 && d < len(p.name)/2 {
 			return p.name
 		}
 	}
@@ -124,9 +126,9 @@ func near(name string, models []Model) []string {
 func unlike(asked string, m Model) int {
 	s := shapeOf(lastPart(m.ID))
 	brandless := strings.Join(s.words, "")
-	least := min(distance(asked, s.joined), distance(asked, strings.Join(split(m.Name), "")))
+	least := min(spelling.Distance(asked, s.joined), spelling.Distance(asked, strings.Join(split(m.Name), "")))
 	if brandless != "" {
-		least = min(least, distance(asked, brandless))
+		least = min(least, spelling.Distance(asked, brandless))
 	}
 	if len(asked) >= 3 && strings.Contains(s.joined, asked) {
 		least = min(least, 1)
@@ -141,7 +143,7 @@ func misspelt(id string, models []Model) string {
 	for _, m := range models {
 		for _, other := range []string{m.ID, strings.TrimSuffix(m.ID, shapeOf(m.ID).date)} {
 			is := strings.Join(split(other), "")
-			if digits(asked) == digits(is) && digits(is) != "" && distance(asked, is) <= 2 && len(is) > 4 {
+			if digits(asked) == digits(is) && digits(is) != "" && spelling.Distance(asked, is) <= 2 && len(is) > 4 {
 				return m.ID
 			}
 		}
@@ -156,25 +158,4 @@ func digits(s string) string {
 		}
 		return -1
 	}, s)
-}
-
-// distance counts the letters to add, drop or change to get from a to b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

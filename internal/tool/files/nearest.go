@@ -11,6 +11,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/cadre-dev/cadre/internal/spelling"
 )
 
 const (
@@ -65,7 +67,7 @@ func nearest(wanted string, names []string) []string {
 	all := make([]scored, len(names))
 	for i, name := range names {
 		lower := strings.ToLower(strings.TrimSuffix(name, "/"))
-		score := distance(wanted, lower)
+		score := spelling.Distance(wanted, lower)
 		if lower != "" && (strings.Contains(wanted, lower) || strings.Contains(lower, wanted)) {
 			score /= 2
 		}
@@ -77,25 +79,4 @@ func nearest(wanted string, names []string) []string {
 		out = append(out, shown(s.name))
 	}
 	return out
-}
-
-// distance counts the single-byte edits from a to b (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
