@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -20,8 +21,8 @@ import (
 // shaky is a store that fails once where it is told to.
 type shaky struct {
 	store.Store
-	start, results, load, message atomic.Bool // fails at the next of them
-	full                          atomic.Bool // until there is room again
+	start, results, load atomic.Bool // fails at the next of them
+	full                 atomic.Bool // until there is room again
 }
 
 func unavailable(what string) error {
@@ -52,13 +53,6 @@ func (s *shaky) Load(ctx context.Context, id string) (*store.Loaded, error) {
 		return nil, unavailable("reading")
 	}
 	return s.Store.Load(ctx, id)
-}
-
-func (s *shaky) UserMessage(ctx context.Context, id string) (*store.Message, error) {
-	if id == "m1" && s.message.Swap(false) {
-		return nil, unavailable("reading")
-	}
-	return s.Store.UserMessage(ctx, id)
 }
 
 // onShaky lets test play with a chat on a store that can fail; afterwards
@@ -174,22 +168,33 @@ func TestUnreadableParent(t *testing.T) {
 	})
 }
 
-// TestUnreadableMessage: a queued message that cannot be read is not passed
-// over.
-func TestUnreadableMessage(t *testing.T) {
-	onShaky(t, func(job engine.Job, _ agent.CallModel) enginetest.Answer {
-		return enginetest.Answer{Text: "you said " + job.History[0].Text()}
+// TestQueueOutlivesRestart: a message that waited in the queue over a restart
+// is taken in with the next turn, and the model is sent it.
+func TestQueueOutlivesRestart(t *testing.T) {
+	onShaky(t, func(job engine.Job, call agent.CallModel) enginetest.Answer {
+		if call.Turn == 1 {
+			return enginetest.Answer{Calls: []enginetest.Call{{Tool: enginetest.Read}}}
+		}
+		return enginetest.Answer{Text: "you said " + job.History[len(job.History)-1].Text()}
 	}, func(t *testing.T, st *shaky, open func() *engine.Engine) {
 		e := open()
-		if _, err := e.CreateChat(t.Context(), enginetest.Chat()); err != nil {
+		begin(t, e)
+		for a, _ := st.Agent(t.Context(), "chat"); a.Status != "acting"; a, _ = st.Agent(t.Context(), "chat") {
+			<-time.After(time.Millisecond)
+		}
+		if err := e.Send(t.Context(), "chat", "m2", message.Of(message.User, message.KindUser, "and this")); err != nil {
 			t.Fatal(err)
 		}
-		st.message.Store(true) // fails the look whether it is there already, and is told
+		e = open() // the queue is now in the store alone
 		done, _ := e.Outcomes("chat")
-		if err := e.Send(t.Context(), "chat", "m1", message.Of(message.User, message.KindUser, "go")); err != nil {
+		if err := e.Recover(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
 		completes(t, done)
+		rows, err := st.History(t.Context(), "chat", 0)
+		if err != nil || len(rows) != 5 || rows[3].ID != "m2" || !strings.Contains(string(rows[4].Parts), "you said and this") {
+			t.Errorf("%d messages, %v", len(rows), err)
+		}
 	})
 }
 

@@ -89,7 +89,7 @@ func (p *projection) effect(f agent.Effect) error {
 	case agent.Enqueue:
 		return p.enqueue(f)
 	case agent.Place:
-		return p.place(f)
+		p.place(f)
 	case agent.AddResults:
 		return p.addResults(f)
 	case agent.OpenCall:
@@ -161,21 +161,15 @@ func (p *projection) enqueue(f agent.Enqueue) error {
 	return nil
 }
 
-func (p *projection) place(f agent.Place) error {
+func (p *projection) place(f agent.Place) {
 	p.doc(store.PlaceMessage{Agent: p.spec().ID, ID: f.ID, Pos: f.Pos})
 	body, ok := p.s.queued[f.ID]
-	if !ok {
-		row, err := p.tx.e.cfg.Store.UserMessage(p.tx.e.base, f.ID)
-		if err != nil {
-			return fmt.Errorf("reading queued message %s: %w", f.ID, err)
-		}
-		if body, err = row.Decode(); err != nil {
-			return fmt.Errorf("reading queued message %s: %w", f.ID, err)
-		}
+	if !ok { // it waited longer than the agent was in memory: the next call reads the history anew
+		p.s.history, p.s.memo = nil, nil
+		return
 	}
 	delete(p.s.queued, f.ID)
 	p.remember(f.Pos, body)
-	return nil
 }
 
 // addResults renders the results of children from their tasks. What ended in
