@@ -12,10 +12,11 @@ import (
 
 // open takes in the tool calls of a reply. Each ends with exactly one result
 // at its reserved position before the next model turn.
-func (m *machine) open(t Thinking, pos int, calls []Proposal) {
+func (m *machine) open(t Thinking, pos int, ev ModelReplied) {
+	calls := ev.Calls
 	a := Acting{Pos: pos, Calls: make([]Call, len(calls))}
 	for i, p := range calls {
-		a.Calls[i] = Call{ID: p.ID, Name: p.Name, Class: p.Class, Phase: CallQueued, Question: p.Question}
+		a.Calls[i] = Call{ID: p.ID, Name: p.Name, Class: p.Class, Phase: CallQueued, Question: p.Question, Key: p.Key}
 		m.emit(OpenCall{Turn: m.Turn, Call: i, ID: p.ID, Name: p.Name, Class: p.Class})
 	}
 	m.Phase = a
@@ -33,8 +34,9 @@ func (m *machine) open(t Thinking, pos int, calls []Proposal) {
 			m.answer(i, true, "Not executed: the turn limit is reached.")
 		case p.Refused:
 			m.answer(i, true, p.Why)
+		case m.loops(i):
 		case p.Class == ClassDelegate:
-			m.spawn(i, p)
+			m.spawn(i, p, ev.Agents)
 		case p.Class == ClassAsk:
 			m.ask(i, p)
 		case p.Class != ClassRead && p.Class != ClassWrite:
@@ -131,7 +133,7 @@ func (m *machine) advance() {
 		case CallDone:
 		case CallChildren:
 			delegated++
-		case CallQueued, CallRunning, CallStarted, CallApproval, CallAsking, CallAsked:
+		case CallQueued, CallRunning, CallStarted, CallPaused, CallApproval, CallAsking, CallAsked:
 			open++
 		}
 	}
@@ -189,10 +191,15 @@ func (m *machine) answer(i int, isError bool, text string) {
 }
 
 func (m *machine) result(i int, isError bool, parts []message.Part) {
+	m.conclude(i, isError, parts, nil)
+}
+
+// conclude ends call i with its result and the record of what it did.
+func (m *machine) conclude(i int, isError bool, parts []message.Part, record []byte) {
 	c := m.call(i)
 	c.Phase, c.Item, c.Grant, c.Deadline = CallDone, "", "", 0
 	m.emit(
-		SetCall{Turn: m.Turn, Call: i, Phase: CallDone, IsError: isError},
+		SetCall{Turn: m.Turn, Call: i, Phase: CallDone, IsError: isError, Record: record},
 		AddMessage{Pos: m.Phase.(Acting).Pos + 1 + i, Call: i, Body: message.Message{
 			Role: message.Tool, Kind: message.KindResult,
 			Parts: []message.Part{message.ToolResult{CallID: c.ID, Name: c.Name, IsError: isError, Parts: parts}},
@@ -217,7 +224,7 @@ func (m *machine) running(turn, i int) (*Call, error) {
 		return nil, impossible("tool outcome for a call of class %s", c.Class)
 	}
 	switch c.Phase {
-	case CallRunning, CallStarted:
+	case CallRunning, CallStarted, CallPaused:
 		return c, nil
 	case CallQueued:
 		return nil, impossible("outcome of a tool call that was not run")
@@ -231,7 +238,7 @@ func (m *machine) toolStarted(ev ToolStarted) error {
 	if err != nil {
 		return err
 	}
-	if c.Class != ClassWrite || c.Phase == CallStarted {
+	if c.Class != ClassWrite || c.Phase != CallRunning {
 		return ErrStale
 	}
 	c.Phase = CallStarted
@@ -240,11 +247,16 @@ func (m *machine) toolStarted(ev ToolStarted) error {
 }
 
 func (m *machine) toolFinished(ev ToolFinished) error {
-	if _, err := m.running(ev.Turn, ev.Call); err != nil {
+	c, err := m.running(ev.Turn, ev.Call)
+	if err != nil {
 		return err
 	}
+	if c.Item != "" { // it went on without the answer
+		m.emit(CloseItem{ID: c.Item, How: "withdrawn"})
+	}
 	m.Context += ev.Tokens
-	m.result(ev.Call, ev.IsError, ev.Parts)
+	m.remember(c, ev.Same, m.Phase.(Acting).Pos+1+ev.Call)
+	m.conclude(ev.Call, ev.IsError, ev.Parts, ev.Record)
 	m.advance()
 	return nil
 }
@@ -259,15 +271,43 @@ func (m *machine) approvalNeeded(ev ApprovalNeeded) error {
 	if err != nil {
 		return err
 	}
-	if c.Phase == CallStarted {
+	if c.Phase != CallRunning {
 		return impossible("approval for a call that has started")
 	}
 	c.Phase, c.Item, c.Grant, c.Deadline = CallApproval, m.newItem(), ev.Grant, ev.Deadline
 	m.emit(
 		SetCall{Turn: ev.Turn, Call: ev.Call, Phase: CallApproval},
-		OpenItem{ID: c.Item, Kind: "approval", Turn: ev.Turn, Call: ev.Call, Deadline: ev.Deadline, Action: ev.Action, Reason: ev.Reason, Grant: ev.Grant},
+		OpenItem{ID: c.Item, Kind: "approval", Turn: ev.Turn, Call: ev.Call, Deadline: ev.Deadline, Action: ev.Action, Reason: ev.Reason, Grant: ev.Grant, Detail: ev.Detail},
 	)
 	return nil
+}
+
+// toolAsked pauses a running tool until the user has answered.
+func (m *machine) toolAsked(ev ToolAsked) error {
+	c, err := m.running(ev.Turn, ev.Call)
+	if err != nil {
+		return err
+	}
+	if c.Phase == CallPaused {
+		return impossible("a tool asks while it waits for an answer")
+	}
+	c.Phase, c.Item, c.Deadline = CallPaused, m.newItem(), ev.Deadline
+	m.emit(
+		SetCall{Turn: ev.Turn, Call: ev.Call, Phase: CallPaused},
+		OpenItem{ID: c.Item, Kind: "elicitation", Turn: ev.Turn, Call: ev.Call, Deadline: ev.Deadline, Action: ev.Action, Reason: ev.Reason},
+	)
+	return nil
+}
+
+// resume lets a paused tool go on with its answer. That it has begun was on
+// record before, if it is no pure read.
+func (m *machine) resume(i int, declined bool, answer string) {
+	c := m.call(i)
+	c.Phase, c.Item, c.Deadline = CallRunning, "", 0
+	if c.Class == ClassWrite {
+		c.Phase = CallStarted
+	}
+	m.emit(SetCall{Turn: m.Turn, Call: i, Phase: c.Phase}, TellTool{Turn: m.Turn, Call: i, Declined: declined, Answer: answer})
 }
 
 // waiting finds the call that waits for an inbox item in one of the phases.
@@ -283,6 +323,10 @@ func (m *machine) waiting(item string, phases ...CallPhase) (int, error) {
 }
 
 func (m *machine) approvalAnswered(ev ApprovalAnswered) error {
+	if p, ok := m.Phase.(Extending); ok && p.Item == ev.Item {
+		m.budgetAnswered(p, ev)
+		return nil
+	}
 	i, err := m.waiting(ev.Item, CallApproval)
 	if err != nil {
 		return err
@@ -320,6 +364,14 @@ func (m *machine) ask(i int, p Proposal) {
 	c.Deadline = m.askDeadline()
 	open.Deadline = c.Deadline
 	m.emit(SetCall{Turn: m.Turn, Call: i, Phase: CallAsked}, open)
+	m.tellRoot(c.Item, false, false)
+}
+
+// tellRoot keeps the orchestrator informed of who waits for the user.
+func (m *machine) tellRoot(item string, over, answered bool) {
+	if !m.Spec.Orchestrator() {
+		m.emit(TellRoot{Item: item, Over: over, For: answered})
+	}
 }
 
 func (m *machine) askDeadline() int64 {
@@ -348,6 +400,7 @@ func (m *machine) consulted(ev Consulted) error {
 		c.Phase = CallAsked
 		c.Deadline = m.askDeadline()
 		m.emit(SetCall{Turn: m.Turn, Call: i, Phase: CallAsked}, ShowItem{ID: ev.Item, Deadline: c.Deadline})
+		m.tellRoot(ev.Item, false, false)
 		return nil
 	}
 	k := slices.IndexFunc(m.Asked, func(a Asked) bool { return a.Question == c.Question })
@@ -357,6 +410,7 @@ func (m *machine) consulted(ev Consulted) error {
 	}
 	m.Asked[k].Times++
 	m.emit(CloseItem{ID: ev.Item, How: "answered_for_user", By: m.Spec.Chat, Answer: ev.Answer})
+	m.tellRoot(ev.Item, true, true)
 	m.Context += ev.Tokens
 	m.result(i, false, []message.Part{message.TextPart{Text: ev.Answer}})
 	m.advance()
@@ -364,17 +418,25 @@ func (m *machine) consulted(ev Consulted) error {
 }
 
 func (m *machine) questionAnswered(ev QuestionAnswered) error {
-	i, err := m.waiting(ev.Item, CallAsking, CallAsked)
+	i, err := m.waiting(ev.Item, CallAsking, CallAsked, CallPaused)
 	if err != nil {
 		return err
 	}
+	how := "answered"
 	if ev.Declined {
-		m.emit(CloseItem{ID: ev.Item, How: "declined", By: ev.By})
+		how = "declined"
+	}
+	m.emit(CloseItem{ID: ev.Item, How: how, By: ev.By, Answer: ev.Answer})
+	if m.call(i).Phase == CallPaused {
+		m.resume(i, ev.Declined, ev.Answer)
+		return nil
+	}
+	m.tellRoot(ev.Item, true, false)
+	if ev.Declined {
 		m.answer(i, true, "The user declined to answer. Go on without it, or say why you cannot.")
 		m.advance()
 		return nil
 	}
-	m.emit(CloseItem{ID: ev.Item, How: "answered", By: ev.By, Answer: ev.Answer})
 	m.Context += ev.Tokens
 	m.result(i, false, []message.Part{message.TextPart{Text: ev.Answer}})
 	m.advance()
@@ -387,6 +449,7 @@ func (m *machine) answerQuestionByMessage() {
 	for i, c := range m.Phase.(Acting).Calls {
 		if c.Phase == CallAsked || c.Phase == CallAsking {
 			m.emit(CloseItem{ID: c.Item, How: "answered", By: m.Spec.User})
+			m.tellRoot(c.Item, true, false)
 			m.answer(i, false, "The user has answered in a message of their own, which follows.")
 		}
 	}

@@ -9,15 +9,15 @@ import (
 )
 
 // spawn starts the children of a delegating call, all or none.
-func (m *machine) spawn(i int, p Proposal) {
+func (m *machine) spawn(i int, p Proposal, agents int) {
 	plan := p.Plan
-	if why := m.refuseSpawn(plan); why != "" {
+	if why := m.refuseSpawn(plan, agents); why != "" {
 		m.answer(i, true, why+" No task was started.")
 		return
 	}
 	n := len(plan.Tasks)
 	share := m.share(n)
-	g := Group{First: m.Tasks + 1, Size: n, Call: i, Wait: n, Valid: plan.Valid, Ended: newBits(n), Live: n}
+	g := Group{First: m.Tasks + 1, Size: n, Call: i, Wait: n, Valid: plan.Valid, Ended: newBits(n), Live: n, Key: p.Key}
 	switch {
 	case plan.Wait > 0:
 		g.Wait = plan.Wait
@@ -30,7 +30,7 @@ func (m *machine) spawn(i int, p Proposal) {
 	for k, t := range plan.Tasks {
 		budget, _ := m.grant(t, share)
 		m.Held = m.Held.Add(budget)
-		m.emit(StartChild{Task: g.First + k, Spec: m.childSpec(g.First+k, t, budget), Body: t.Task, Tokens: t.Size, Call: i})
+		m.emit(StartChild{Task: g.First + k, Spec: m.childSpec(g.First+k, t, budget), Body: t.Task, Tokens: t.Size, Prior: t.Prior, Call: i})
 	}
 	m.Tasks += n
 	m.Groups = append(m.Groups, g)
@@ -43,7 +43,7 @@ func (m *machine) spawn(i int, p Proposal) {
 
 // refuseSpawn says why a plan cannot be carried out, in words that the model
 // can act on.
-func (m *machine) refuseSpawn(plan *Plan) string {
+func (m *machine) refuseSpawn(plan *Plan, agents int) string {
 	switch {
 	case plan == nil || len(plan.Tasks) == 0:
 		return "There is no task in the list."
@@ -53,6 +53,8 @@ func (m *machine) refuseSpawn(plan *Plan) string {
 		return fmt.Sprintf("wait is %d, but there are %d tasks.", plan.Wait, len(plan.Tasks))
 	case m.Spec.Limits.Children > 0 && m.LiveChildren()+len(plan.Tasks) > m.Spec.Limits.Children:
 		return fmt.Sprintf("You may have %d tasks running at once, %d run already and %d more were asked for.", m.Spec.Limits.Children, m.LiveChildren(), len(plan.Tasks))
+	case m.Spec.Limits.Agents > 0 && agents+len(plan.Tasks) > m.Spec.Limits.Agents:
+		return fmt.Sprintf("This chat may have %d agents in all, %d were started and %d more were asked for. Do the work yourself.", m.Spec.Limits.Agents, agents, len(plan.Tasks))
 	}
 	share := m.share(len(plan.Tasks))
 	for k, t := range plan.Tasks {
@@ -94,7 +96,8 @@ func (m *machine) childSpec(task int, t Planned, budget Amount) Spec {
 	s.Limits.Tokens, s.Limits.Cost = budget.Tokens, budget.Cost
 	s.Tools = intersect(s.Tools, m.Spec.Delegable)
 	s.Delegable = intersect(s.Delegable, m.Spec.Delegable)
-	s.CancelGrace = m.Spec.CancelGrace
+	s.Limits.Agents = m.Spec.Limits.Agents
+	s.CancelGrace, s.BudgetWait = m.Spec.CancelGrace, m.Spec.BudgetWait
 	return s
 }
 
@@ -206,6 +209,7 @@ func (m *machine) closeGroup(k int, rest Reason) {
 	g.Call = -1
 	m.Context += g.Tokens
 	c := m.call(i)
+	m.delegated(*g, m.Phase.(Acting).Pos+1+i)
 	c.Phase = CallDone
 	m.emit(
 		AddResults{
@@ -244,6 +248,7 @@ func (m *machine) deliverReady() {
 		if g := &m.Groups[k]; g.Ready {
 			ranges = append(ranges, TaskRange{First: g.First, Size: g.Size, Rest: g.Rest, Late: g.Late})
 			m.Context += g.Tokens
+			m.delegated(*g, m.Pos)
 			g.Ready, g.Late = false, nil
 		}
 	}

@@ -51,6 +51,16 @@ func EventType(ev Event) string {
 		return "tick"
 	case Recovered:
 		return "recovered"
+	case ToolAsked:
+		return "tool_asked"
+	case TaskAsks:
+		return "task_asks"
+	case Extended:
+		return "extended"
+	case WorkInspected:
+		return "work_inspected"
+	case WorkDecided:
+		return "work_decided"
 	case Migrated:
 		return "migrated"
 	}
@@ -105,6 +115,16 @@ func DecodeEvent(typ string, b []byte) (Event, error) {
 		return decode[Tick](typ, b)
 	case "recovered":
 		return decode[Recovered](typ, b)
+	case "tool_asked":
+		return decode[ToolAsked](typ, b)
+	case "task_asks":
+		return decode[TaskAsks](typ, b)
+	case "extended":
+		return decode[Extended](typ, b)
+	case "work_inspected":
+		return decode[WorkInspected](typ, b)
+	case "work_decided":
+		return decode[WorkDecided](typ, b)
 	case "migrated":
 		return decode[Migrated](typ, b)
 	}
@@ -180,6 +200,10 @@ func phaseName(p Phase) string {
 		return "accepting"
 	case Cancelling:
 		return "cancelling"
+	case Extending:
+		return "extending"
+	case Settling:
+		return "settling"
 	case Completed:
 		return "completed"
 	case Failed:
@@ -209,6 +233,10 @@ func decodePhase(name string, in []byte) (Phase, error) {
 		return phaseOf[Accepting](name, in)
 	case "cancelling":
 		return phaseOf[Cancelling](name, in)
+	case "extending":
+		return phaseOf[Extending](name, in)
+	case "settling":
+		return phaseOf[Settling](name, in)
 	case "completed":
 		return phaseOf[Completed](name, in)
 	case "failed":

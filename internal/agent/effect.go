@@ -55,6 +55,33 @@ type (
 		Call    int
 		Phase   CallPhase
 		IsError bool
+		Record  []byte // what it did, as the system saw it
+	}
+
+	// RepeatResult answers a call with the result of an earlier one, which
+	// stands at From, behind a word of warning.
+	RepeatResult struct {
+		Pos    int
+		Call   int
+		CallID string
+		Name   string
+		From   int
+		Text   string
+	}
+
+	// Adopt puts the history of the agent that this one continues before its
+	// own: its first Count messages.
+	Adopt struct {
+		From  string
+		Count int
+	}
+
+	// AddWaiting places a note about who waits for the user, and what was
+	// answered on the user's behalf, taken from the inbox.
+	AddWaiting struct {
+		Pos      int
+		Waiting  []string
+		Answered []string
 	}
 
 	// OpenCall records a tool call that the model wishes.
@@ -86,14 +113,15 @@ type (
 	// the user.
 	OpenItem struct {
 		ID       string
-		Kind     string // approval, question
+		Kind     string // approval, question, elicitation, budget, worktree
 		Turn     int
-		Call     int
+		Call     int // -1: of none
 		Deadline int64
 		Hidden   bool
 		Action   string
 		Reason   string
 		Grant    string
+		Detail   []byte
 	}
 
 	// ShowItem makes a hidden question visible to the user.
@@ -105,7 +133,7 @@ type (
 	// CloseItem takes an item out of the inbox.
 	CloseItem struct {
 		ID     string
-		How    string // allowed, denied, answered, answered_for_user, declined, expired, withdrawn, changed
+		How    string // allowed, denied, answered, answered_for_user, declined, expired, withdrawn; of worktrees: accepted, merged, kept, discarded
 		By     string
 		Scope  string
 		Answer string
@@ -127,6 +155,7 @@ type (
 		Spec   Spec
 		Body   message.Message
 		Tokens int64
+		Prior  int
 		Call   int // of the parent's turn that asked for it
 	}
 
@@ -135,6 +164,19 @@ type (
 		Task   int
 		Reason Reason
 		Force  bool
+	}
+
+	// TellRoot tells the orchestrator of an item that waits for the user, or
+	// no longer does.
+	TellRoot struct {
+		Item string
+		Over bool
+		For  bool
+	}
+
+	// ExtendParent raises the parent's limit by what this agent was given.
+	ExtendParent struct {
+		Amount Amount
 	}
 
 	// Report tells the parent that this agent has ended.
@@ -149,6 +191,17 @@ type (
 
 // Outside.
 type (
+	// TellTool gives a running tool the answer it waits for.
+	TellTool struct {
+		Turn     int
+		Call     int
+		Declined bool
+		Answer   string
+	}
+
+	// InspectWork finds out what an agent that ends leaves in its worktree.
+	InspectWork struct{}
+
 	// CallModel asks the model for the next turn. With Last, only submit_result
 	// will be accepted.
 	CallModel struct {
@@ -227,3 +280,10 @@ func (Consult) isEffect()       {}
 func (RunAcceptance) isEffect() {}
 func (StopWork) isEffect()      {}
 func (Done) isEffect()          {}
+func (RepeatResult) isEffect()  {}
+func (Adopt) isEffect()         {}
+func (AddWaiting) isEffect()    {}
+func (TellTool) isEffect()      {}
+func (InspectWork) isEffect()   {}
+func (TellRoot) isEffect()      {}
+func (ExtendParent) isEffect()  {}

@@ -27,6 +27,7 @@ type Created struct {
 	Spec Spec `json:"spec"`
 
 	Tokens int64           `json:"tokens,omitempty"` // estimate for prompt, tools and task
+	Prior  int             `json:"prior,omitempty"`  // messages taken over from the agent that Spec.Continues names
 	Task   message.Message `json:"-"`
 }
 
@@ -60,6 +61,7 @@ type ModelReplied struct {
 	Spent  Amount     `json:"spent,omitzero"`
 	Priced bool       `json:"priced,omitempty"`
 	Tokens int64      `json:"tokens,omitempty"` // context after the reply: what it read and wrote
+	Agents int        `json:"agents,omitempty"` // how many agents the chat has had, told by the engine where the reply delegates
 
 	Body message.Message `json:"-"`
 	Info CallInfo        `json:"-"`
@@ -106,13 +108,26 @@ type ToolStarted struct {
 // ToolFinished carries the result of a tool call.
 type ToolFinished struct {
 	At      `json:"at"`
-	Turn    int   `json:"turn"`
-	Call    int   `json:"call"`
-	IsError bool  `json:"is_error,omitempty"`
-	Tokens  int64 `json:"tokens,omitempty"`
+	Turn    int    `json:"turn"`
+	Call    int    `json:"call"`
+	IsError bool   `json:"is_error,omitempty"`
+	Tokens  int64  `json:"tokens,omitempty"`
+	Same    string `json:"same,omitempty"` // hash of what it answered, by which loops are found
 
 	Parts    []message.Part `json:"-"`
 	Artifact *Artifact      `json:"-"` // the whole of what Parts is a preview of
+	Record   []byte         `json:"-"` // what it did, as the system saw it
+}
+
+// ToolAsked tells that a running tool waits for an answer of the user.
+type ToolAsked struct {
+	At       `json:"at"`
+	Turn     int   `json:"turn"`
+	Call     int   `json:"call"`
+	Deadline int64 `json:"deadline,omitempty"` // wall time; then it counts as declined
+
+	Action string `json:"-"`
+	Reason string `json:"-"`
 }
 
 // Artifact is something too large for a message, kept beside the history.
@@ -134,6 +149,7 @@ type ApprovalNeeded struct {
 
 	Action string `json:"-"`
 	Reason string `json:"-"`
+	Detail []byte `json:"-"` // the action in its parts, for those who show it
 }
 
 // ApprovalAnswered is a person's (or a policy's) decision.
@@ -181,6 +197,42 @@ type ChildEnded struct {
 	Held     Amount `json:"held,omitzero"` // what had been reserved for it
 	Unpriced bool   `json:"unpriced,omitempty"`
 	Tokens   int64  `json:"tokens,omitempty"` // estimate of its result
+}
+
+// TaskAsks tells an orchestrator that an agent below it waits for the user, or
+// no longer does.
+type TaskAsks struct {
+	At   `json:"at"`
+	Item string `json:"item"`
+	Over bool   `json:"over,omitempty"` // the item is closed
+	For  bool   `json:"for,omitempty"`  // the orchestrator's model answered it on the user's behalf
+}
+
+// Extended tells that a descendant was given more than its budget: what is
+// held for it grows, and so does this agent's own limit.
+type Extended struct {
+	At     `json:"at"`
+	Amount Amount `json:"amount"`
+}
+
+// WorkInspected tells what an agent with a worktree of its own leaves there.
+type WorkInspected struct {
+	At    `json:"at"`
+	Empty bool `json:"empty,omitempty"` // nothing to decide about
+
+	Action string `json:"-"` // the difference
+	Reason string `json:"-"`
+	Detail []byte `json:"-"`
+}
+
+// WorkDecided tells what became of that work.
+type WorkDecided struct {
+	At   `json:"at"`
+	Item string `json:"item"`
+
+	How    string `json:"-"` // accepted, merged, kept, discarded
+	By     string `json:"-"`
+	Answer string `json:"-"`
 }
 
 // Charged books a side call to this agent, such as a consultation.
@@ -270,6 +322,7 @@ type Proposal struct {
 	Class    Class  `json:"class"`
 	Refused  bool   `json:"refused,omitempty"` // unknown tool or invalid input
 	Question string `json:"question,omitempty"`
+	Key      string `json:"key,omitempty"`  // hash of name and input, empty for calls that may well be repeated
 	Plan     *Plan  `json:"plan,omitempty"` // for ClassDelegate
 
 	Why string `json:"-"` // why it is refused, all violations at once
@@ -291,7 +344,8 @@ type Planned struct {
 	Tokens int64  `json:"tokens,omitempty"` // its own maximum, 0 = none
 	Cost   int64  `json:"cost,omitempty"`
 	Priced bool   `json:"priced,omitempty"`
-	Size   int64  `json:"size,omitempty"` // token estimate of prompt, tools and task
+	Size   int64  `json:"size,omitempty"`  // token estimate of prompt, tools and task
+	Prior  int    `json:"prior,omitempty"` // messages it takes over from the agent that Spec.Continues names
 
 	Spec Spec            `json:"-"` // without what Step decides: id, depth, budget, capabilities
 	Task message.Message `json:"-"`
@@ -320,6 +374,11 @@ func (ApprovalAnswered) isEvent() {}
 func (Consulted) isEvent()        {}
 func (QuestionAnswered) isEvent() {}
 func (ChildEnded) isEvent()       {}
+func (ToolAsked) isEvent()        {}
+func (TaskAsks) isEvent()         {}
+func (Extended) isEvent()         {}
+func (WorkInspected) isEvent()    {}
+func (WorkDecided) isEvent()      {}
 func (Charged) isEvent()          {}
 func (AcceptanceDone) isEvent()   {}
 func (Cancel) isEvent()           {}

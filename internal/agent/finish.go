@@ -46,6 +46,9 @@ func (m *machine) end(o Outcome, text string, h how) {
 // close ends the agent, or the run of an orchestrator.
 func (m *machine) close(o Outcome, kept int) {
 	m.Last = o
+	if m.Spec.Worktree && m.settles(o) {
+		return
+	}
 	if !m.Spec.Orchestrator() {
 		m.Groups, m.Held = nil, Amount{}
 		m.Phase = Failed{Outcome: o}
@@ -54,7 +57,7 @@ func (m *machine) close(o Outcome, kept int) {
 		}
 		m.emit(Report{
 			Task: m.Spec.Number, Outcome: o, Spent: m.Life.Spent(), Unpriced: m.Life.Unpriced,
-			Held: Amount{m.Spec.Limits.Tokens, m.Spec.Limits.Cost},
+			Held: Amount{m.Spec.Limits.Tokens, m.Spec.Limits.Cost}.Add(m.Run.Extra),
 		})
 		return
 	}
@@ -73,6 +76,9 @@ func (m *machine) abandon(r Reason) {
 	if t, ok := m.Phase.(Thinking); ok {
 		m.emit(RecordModel{Turn: m.Turn, Try: t.Try, Outcome: "stopped", Pos: -1, Info: CallInfo{Model: m.model(), EndedAt: m.at}})
 	}
+	if p, ok := m.Phase.(Extending); ok {
+		m.emit(CloseItem{ID: p.Item, How: "withdrawn"})
+	}
 	a, ok := m.Phase.(Acting)
 	if !ok {
 		return
@@ -83,6 +89,9 @@ func (m *machine) abandon(r Reason) {
 		}
 		if c.Item != "" {
 			m.emit(CloseItem{ID: c.Item, How: "withdrawn"})
+			if c.Class == ClassAsk {
+				m.tellRoot(c.Item, true, false)
+			}
 		}
 		m.answer(i, true, abandonText(r))
 	}
@@ -123,11 +132,17 @@ func (m *machine) cancel(ev Cancel) error {
 			m.force(p)
 		}
 		return nil
+	case Settling:
+		if !ev.Force {
+			return ErrStale
+		}
+		m.unsettled(p)
+		return nil
 	case Idle:
 		if m.Spec.Orchestrator() && m.LiveChildren() == 0 {
 			return ErrStale
 		}
-	case Thinking, Backoff, Compacting, Acting, Accepting, Completed, Failed:
+	case Thinking, Backoff, Compacting, Extending, Acting, Accepting, Completed, Failed:
 	}
 	h := asked
 	if ev.Force {

@@ -33,7 +33,7 @@ func (m *machine) active() bool {
 			}
 		}
 		return false
-	case Idle, Cancelling, Completed, Failed:
+	case Idle, Extending, Cancelling, Settling, Completed, Failed:
 	}
 	return false
 }
@@ -91,7 +91,7 @@ func (m *machine) room() int64 {
 // the amounts that have a limit.
 func (m *machine) remainder() Amount {
 	l := m.Spec.Limits
-	return Amount{l.Tokens, l.Cost}.Sub(m.Run.Spent()).Sub(m.Held)
+	return Amount{l.Tokens, l.Cost}.Add(m.Run.Extra).Sub(m.Run.Spent()).Sub(m.Held)
 }
 
 // overflows tells whether the next request would leave too little of the
@@ -168,15 +168,19 @@ func (s State) Deadline() int64 {
 		add(p.Until)
 	case Acting:
 		for _, c := range p.Calls {
-			if c.Phase == CallApproval || c.Phase == CallAsked {
+			if c.Phase == CallApproval || c.Phase == CallAsked || c.Phase == CallPaused {
 				add(c.Deadline)
 			}
 		}
 	case Compacting:
 		add(p.Deadline)
+	case Extending:
+		add(p.Deadline)
 	case Cancelling:
 		add(p.Deadline)
 		return d
+	case Settling:
+		return p.Deadline
 	case Completed, Failed:
 		return 0
 	case Idle, Accepting:
@@ -207,6 +211,11 @@ func (m *machine) tick() error {
 		m.force(p)
 		return nil
 	}
+	if p, ok := m.Phase.(Settling); ok {
+		m.emit(StopWork{})
+		m.unsettled(p)
+		return nil
+	}
 	closed := m.expireGroups()
 	switch p := m.Phase.(type) {
 	case Thinking:
@@ -231,11 +240,17 @@ func (m *machine) tick() error {
 	case Acting:
 		m.expireItems(p)
 		m.advance()
+	case Extending:
+		if m.at >= p.Deadline {
+			m.emit(CloseItem{ID: p.Item, How: "expired"})
+			m.Phase = Idle{}
+			m.finish(Outcome{Reason: ReasonBudget, Result: m.soFar()}, "")
+		}
 	case Idle:
 		if closed {
 			m.nextTurn()
 		}
-	case Accepting, Cancelling, Completed, Failed:
+	case Accepting, Cancelling, Settling, Completed, Failed:
 	}
 	return nil
 }
@@ -251,7 +266,11 @@ func (m *machine) expireItems(p Acting) {
 			m.answer(i, true, "Denied: nobody answered the request for approval in time.")
 		case CallAsked:
 			m.emit(CloseItem{ID: c.Item, How: "expired"})
+			m.tellRoot(c.Item, true, false)
 			m.answer(i, true, "Nobody answered the question in time. Go on with your best judgement and say so in your result.")
+		case CallPaused:
+			m.emit(CloseItem{ID: c.Item, How: "expired"})
+			m.resume(i, true, "")
 		case CallQueued, CallRunning, CallStarted, CallAsking, CallChildren, CallDone:
 		}
 	}

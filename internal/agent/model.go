@@ -28,9 +28,13 @@ func (m *machine) nextTurn(notes ...string) {
 	for _, n := range notes {
 		m.note(n)
 	}
-	if len(m.Queue) > 0 && m.Spec.Orchestrator() {
-		m.Run = Meter{} // an orchestrator's limits count per user message
-		m.LastText = Span{}
+	if len(m.Queue) > 0 {
+		m.Repeats = nil
+		if m.Spec.Orchestrator() {
+			m.Run = Meter{} // an orchestrator's limits count per user message
+			m.LastText = Span{}
+			m.tellWaiting()
+		}
 	}
 	last := m.Spec.Limits.Turns > 0 && m.Run.Turns >= m.Spec.Limits.Turns
 	spent := last && m.Run.Last
@@ -53,7 +57,7 @@ func (m *machine) nextTurn(notes ...string) {
 // think makes a model call, if the limits leave room for it.
 func (m *machine) think(t Thinking) {
 	if reason := m.exhausted(); reason != "" {
-		m.finish(Outcome{Reason: reason, Result: m.soFar()}, "")
+		m.outOf(reason, t)
 		return
 	}
 	if m.overflows() && !t.Shrunk {
@@ -96,7 +100,9 @@ func (m *machine) tries() int {
 		return p.Try - 1
 	case Compacting:
 		return p.Try
-	case Idle, Acting, Accepting, Cancelling, Completed, Failed:
+	case Extending:
+		return p.Then.Try - 1
+	case Idle, Acting, Accepting, Cancelling, Settling, Completed, Failed:
 	}
 	return math.MaxInt
 }
@@ -154,7 +160,7 @@ func (m *machine) modelReplied(ev ModelReplied) error {
 	}
 	if len(ev.Calls) > 0 {
 		m.Continued = false
-		m.open(t, pos, ev.Calls)
+		m.open(t, pos, ev)
 		return nil
 	}
 	m.said(t, ev.Stop)
@@ -283,7 +289,8 @@ func (m *machine) delay(try int) int64 {
 // room like any other.
 func (m *machine) compact(t Thinking, refused bool) {
 	if reason := m.exhausted(); reason != "" {
-		m.finish(Outcome{Reason: reason, Result: m.soFar()}, "")
+		t.Try++ // the next call is a new one
+		m.outOf(reason, t)
 		return
 	}
 	m.Phase = Compacting{Try: t.Try, Fails: t.Fails, Deadline: m.at + modelTimeout, Last: t.Last, Refused: refused}

@@ -111,7 +111,9 @@ const (
 	StatusAnswer     Status = "awaiting_answer"
 	StatusChildren   Status = "awaiting_children"
 	StatusAccepting  Status = "accepting"
+	StatusBudget     Status = "awaiting_budget"
 	StatusCancelling Status = "cancelling"
+	StatusSettling   Status = "settling"
 )
 
 // Status tells what the agent is doing. Among several open calls the one that
@@ -136,8 +138,12 @@ func (s State) Status() Status {
 		return actingStatus(p)
 	case Accepting:
 		return StatusAccepting
+	case Extending:
+		return StatusBudget
 	case Cancelling:
 		return StatusCancelling
+	case Settling:
+		return StatusSettling
 	case Completed:
 		return Status(p.Outcome.Reason)
 	case Failed:
@@ -160,7 +166,7 @@ func actingStatus(a Acting) Status {
 	switch {
 	case has(CallApproval):
 		return StatusApproval
-	case has(CallAsked):
+	case has(CallAsked, CallPaused):
 		return StatusAnswer
 	case has(CallRunning, CallStarted, CallAsking):
 		return StatusActing
@@ -176,7 +182,7 @@ func (s State) Names() Names {
 		return s.Last.Names() // an orchestrator at rest: how its last run ended
 	}
 	n := Names{Task: "running", SubAgent: "active", Status: "running", Badge: string(s.Status())}
-	if st := s.Status(); st == StatusAnswer || st == StatusApproval {
+	if st := s.Status(); st == StatusAnswer || st == StatusApproval || st == StatusBudget {
 		n.Task, n.SubAgent = "waiting", "waiting_for_user"
 	}
 	return n

@@ -61,6 +61,21 @@ func Stamp(ev Event, at int64) Event {
 	case Recovered:
 		ev.At = At(at)
 		return ev
+	case ToolAsked:
+		ev.At = At(at)
+		return ev
+	case TaskAsks:
+		ev.At = At(at)
+		return ev
+	case Extended:
+		ev.At = At(at)
+		return ev
+	case WorkInspected:
+		ev.At = At(at)
+		return ev
+	case WorkDecided:
+		ev.At = At(at)
+		return ev
 	case Migrated:
 		ev.At = At(at)
 		return ev

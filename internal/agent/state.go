@@ -34,6 +34,11 @@ type State struct {
 	Groups []Group `json:"groups,omitempty"` // spawn groups with a child that has not ended, or results not delivered
 	Asked  []Asked `json:"asked,omitempty"`  // questions the orchestrator's model has answered
 
+	Repeats  []Repeat `json:"repeats,omitempty"`  // calls that may turn out to be a loop, oldest first
+	Waiting  []string `json:"waiting,omitempty"`  // of an orchestrator: items of agents below it that wait for the user
+	Answered []string `json:"answered,omitempty"` // and those answered on the user's behalf that it has not been told
+	Work     string   `json:"work,omitempty"`     // the item about what it left in its worktree
+
 	Continued bool `json:"continued,omitempty"` // the last reply was cut by length and is being continued
 	Cut       bool `json:"cut,omitempty"`       // the last reply was cut off before anything of it could be used
 	Corrected bool `json:"corrected,omitempty"` // an invalid result has been sent back once
@@ -76,6 +81,7 @@ type Spec struct {
 	Schema     bool   `json:"schema,omitempty"`     // its result must fit an output schema
 	Acceptance bool   `json:"acceptance,omitempty"` // a command must pass before its result counts
 	Continues  string `json:"continues,omitempty"`  // the finished agent whose history it takes over
+	Worktree   bool   `json:"worktree,omitempty"`   // it works in a worktree of its own, which is settled at its end
 
 	Context       string `json:"context,omitempty"`        // how much of the parent's context it was given
 	ContextTokens int64  `json:"context_tokens,omitempty"` // and how many tokens that was
@@ -83,6 +89,7 @@ type Spec struct {
 	Confidence  int   `json:"confidence,omitempty"`   // percent from which the orchestrator may answer for the user
 	SameLimit   int   `json:"same_limit,omitempty"`   // how often it may answer the same question
 	AskTimeout  int64 `json:"ask_timeout,omitempty"`  // milliseconds a question waits for the user, 0 = until answered or stopped
+	BudgetWait  int64 `json:"budget_wait,omitempty"`  // milliseconds the user is given to extend a spent budget, 0 = never asked
 	CancelGrace int64 `json:"cancel_grace,omitempty"` // milliseconds descendants have to end before they are ended by force
 }
 
@@ -96,8 +103,9 @@ type Limits struct {
 	Turns    int   `json:"turns,omitempty"`
 	Active   int64 `json:"active,omitempty"` // milliseconds of model, tool and retry time
 	Tokens   int64 `json:"tokens,omitempty"`
-	Cost     int64 `json:"cost,omitempty"` // millionths of a dollar
-	Children int   `json:"children,omitempty"`
+	Cost     int64 `json:"cost,omitempty"`     // millionths of a dollar
+	Children int   `json:"children,omitempty"` // running at once
+	Agents   int   `json:"agents,omitempty"`   // in the whole chat
 }
 
 // Price of a model in millionths of a dollar for a million tokens. It is only
@@ -136,6 +144,8 @@ type Meter struct {
 	Children Amount `json:"children,omitzero"`  // spent by its children that have ended
 	Unpriced bool   `json:"unpriced,omitempty"` // some call had no known price: the cost is a lower bound
 	Last     bool   `json:"last,omitempty"`     // the last turn beyond the turn limit has been given
+	Asked    bool   `json:"asked,omitempty"`    // the user was asked to extend the budget
+	Extra    Amount `json:"extra,omitzero"`     // what was given beyond the limits
 }
 
 // Spent is everything counted so far.
@@ -211,6 +221,20 @@ type Cancelling struct {
 	Kept     int     `json:"kept,omitempty"` // messages queued before the stop: they start nothing
 }
 
+// Extending: the budget is spent, and the user is asked for more.
+type Extending struct {
+	Item     string   `json:"item"`
+	Deadline int64    `json:"deadline"`
+	Then     Thinking `json:"then"` // the call that waits
+}
+
+// Settling: the outcome is decided, and what the agent leaves in its worktree
+// is being looked at.
+type Settling struct {
+	Outcome  Outcome `json:"outcome"`
+	Deadline int64   `json:"deadline"`
+}
+
 // Completed: a sub-agent has done its task. Terminal.
 type Completed struct {
 	Outcome Outcome `json:"outcome"`
@@ -228,6 +252,8 @@ func (Compacting) isPhase() {}
 func (Acting) isPhase()     {}
 func (Accepting) isPhase()  {}
 func (Cancelling) isPhase() {}
+func (Extending) isPhase()  {}
+func (Settling) isPhase()   {}
 func (Completed) isPhase()  {}
 func (Failed) isPhase()     {}
 
@@ -256,6 +282,7 @@ const (
 	CallAsking   CallPhase = "asking"   // the orchestrator's model is asked first
 	CallAsked    CallPhase = "asked"    // waits for the user's answer
 	CallChildren CallPhase = "children" // held open by a spawn group
+	CallPaused   CallPhase = "paused"   // runs, and waits for an answer of the user
 	CallDone     CallPhase = "done"     // has its result
 )
 
@@ -269,16 +296,18 @@ type Call struct {
 	Grant    string    `json:"grant,omitempty"`    // hash of the action shown for approval, then of the approved one
 	Deadline int64     `json:"deadline,omitempty"` // of the inbox item
 	Question string    `json:"question,omitempty"` // hash of what is asked
+	Key      string    `json:"key,omitempty"`      // hash of name and input
 }
 
 // Group is the children of one spawn: tasks First to First+Size-1.
 type Group struct {
-	First    int   `json:"first"`
-	Size     int   `json:"size"`
-	Call     int   `json:"call"`            // index of the call it holds open, -1 when detached
-	Wait     int   `json:"wait"`            // how many must end
-	Valid    bool  `json:"valid,omitempty"` // only valid ones count for Wait (first_valid)
-	Deadline int64 `json:"deadline,omitempty"`
+	First    int    `json:"first"`
+	Size     int    `json:"size"`
+	Call     int    `json:"call"`            // index of the call it holds open, -1 when detached
+	Wait     int    `json:"wait"`            // how many must end
+	Valid    bool   `json:"valid,omitempty"` // only valid ones count for Wait (first_valid)
+	Deadline int64  `json:"deadline,omitempty"`
+	Key      string `json:"key,omitempty"` // of the call that asked for them
 
 	Done   int    `json:"done,omitempty"`   // counted for the fan-in; pending is Size-Done
 	Good   int    `json:"good,omitempty"`   // of those, completed ones
@@ -321,6 +350,9 @@ func (s State) clone() State {
 	s.Queue = append([]string(nil), s.Queue...)
 	s.Asked = append([]Asked(nil), s.Asked...)
 	s.Groups = append([]Group(nil), s.Groups...)
+	s.Repeats = append([]Repeat(nil), s.Repeats...)
+	s.Waiting = append([]string(nil), s.Waiting...)
+	s.Answered = append([]string(nil), s.Answered...)
 	return s
 }
 
@@ -329,7 +361,7 @@ func (s State) Ended() bool {
 	switch s.Phase.(type) {
 	case Completed, Failed:
 		return true
-	case Idle, Thinking, Backoff, Compacting, Acting, Accepting, Cancelling:
+	case Idle, Thinking, Backoff, Compacting, Extending, Acting, Accepting, Cancelling, Settling:
 	}
 	return false
 }

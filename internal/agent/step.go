@@ -73,6 +73,9 @@ func (m *machine) take(ev Event) error {
 		if _, ok := ev.(QuestionAnswered); ok {
 			return ErrNotWaiting
 		}
+		if decided, ok := ev.(WorkDecided); ok {
+			return m.workDecided(decided)
+		}
 		return ErrStale
 	}
 	switch ev := ev.(type) {
@@ -102,6 +105,16 @@ func (m *machine) take(ev Event) error {
 		return m.questionAnswered(ev)
 	case ChildEnded:
 		return m.childEnded(ev)
+	case ToolAsked:
+		return m.toolAsked(ev)
+	case TaskAsks:
+		return m.taskAsks(ev)
+	case Extended:
+		return m.extended(ev)
+	case WorkInspected:
+		return m.workInspected(ev)
+	case WorkDecided:
+		return ErrNotWaiting
 	case Charged:
 		return m.charged(ev)
 	case AcceptanceDone:
@@ -133,6 +146,10 @@ func (m *machine) created(ev Created) error {
 	m.Phase = Idle{}
 	if m.Spec.Orchestrator() {
 		return nil
+	}
+	if ev.Prior > 0 {
+		m.Pos = ev.Prior
+		m.emit(Adopt{From: m.Spec.Continues, Count: ev.Prior})
 	}
 	m.place(ev.Task)
 	m.nextTurn()
@@ -171,7 +188,7 @@ func (m *machine) userMessage(ev UserMessage) error {
 	case Acting:
 		m.answerQuestionByMessage()
 		m.advance()
-	case Thinking, Backoff, Compacting, Accepting, Cancelling, Completed, Failed:
+	case Thinking, Backoff, Compacting, Extending, Accepting, Cancelling, Settling, Completed, Failed:
 		// It waits; the turn that comes next takes it in.
 	}
 	return nil
@@ -192,7 +209,7 @@ func (s State) Outstanding() []Effect {
 		var fx []Effect
 		for i, c := range p.Calls {
 			switch c.Phase {
-			case CallRunning, CallStarted:
+			case CallRunning, CallStarted, CallPaused:
 				fx = append(fx, RunTool{Turn: s.Turn, Call: i, ID: c.ID, Name: c.Name, Class: c.Class, Grant: c.Grant})
 			case CallAsking:
 				fx = append(fx, Consult{Item: c.Item, Turn: s.Turn, Call: i})
@@ -200,7 +217,9 @@ func (s State) Outstanding() []Effect {
 			}
 		}
 		return fx
-	case Idle, Backoff, Cancelling, Completed, Failed:
+	case Settling:
+		return []Effect{InspectWork{}}
+	case Idle, Backoff, Extending, Cancelling, Completed, Failed:
 	}
 	return nil
 }
@@ -229,7 +248,11 @@ func (m *machine) recovered() error {
 		return m.recoverCalls(p)
 	case Cancelling:
 		m.cancelChildren(p.Outcome.Reason, false)
-	case Idle, Completed, Failed:
+	case Settling:
+		p.Deadline = m.at + settleTime
+		m.Phase = p
+		m.emit(InspectWork{})
+	case Idle, Extending, Completed, Failed:
 		return ErrStale
 	}
 	return nil
@@ -239,8 +262,11 @@ func (m *machine) recoverCalls(p Acting) error {
 	found := false
 	for i, c := range p.Calls {
 		switch c.Phase {
-		case CallStarted:
+		case CallStarted, CallPaused:
 			found = true
+			if c.Item != "" {
+				m.emit(CloseItem{ID: c.Item, How: "withdrawn"})
+			}
 			m.answer(i, true, "Interrupted: the process ended while this ran. Its effects are unknown; look before you repeat it.")
 		case CallRunning:
 			found = true

@@ -8,7 +8,7 @@ func (s State) Waits() (why string, until int64) {
 		return p.Why, p.Until
 	case Backoff:
 		return string(p.Why), p.Until
-	case Idle, Compacting, Acting, Accepting, Cancelling, Completed, Failed:
+	case Idle, Compacting, Extending, Acting, Accepting, Cancelling, Settling, Completed, Failed:
 	}
 	return "", 0
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/agent"
@@ -21,7 +22,7 @@ const snapshotEvery = 32
 // and then acts. If nothing could be written, nothing has happened: the
 // deliveries go back, and the states in memory are as before.
 func (e *Engine) commit(batch []delivery) {
-	t := &tx{e: e, at: e.cfg.Now().UnixMilli(), staged: map[string]*staged{}, ends: map[string]store.EndTask{}, prompts: map[string]bool{}, names: map[named]int{}}
+	t := &tx{e: e, at: e.cfg.Now().UnixMilli(), staged: map[string]*staged{}, ends: map[string]store.EndTask{}, prompts: map[string]bool{}, names: map[named]int{}, started: map[string]int{}}
 	for _, d := range batch {
 		t.deliver(d)
 	}
@@ -111,6 +112,7 @@ type tx struct {
 	ends    map[string]store.EndTask // outcomes of tasks decided in this batch
 	prompts map[string]bool          // written in this batch
 	names   map[named]int            // given in this batch
+	started map[string]int           // children started in this batch, by chat
 	acts    []act
 	replies []func()
 	err     error      // why the batch cannot be written
@@ -161,6 +163,10 @@ func (t *tx) step(d delivery) {
 		if s.history == nil {
 			s.history = d.history
 		}
+	}
+	if ev, ok := d.ev.(agent.ModelReplied); ok && delegates(ev) {
+		ev.Agents = t.agents(s.state.Spec.Chat)
+		d.ev = ev
 	}
 	next, effects, stepErr := agent.Step(s.state, d.ev)
 	if stepErr != nil {
@@ -332,6 +338,11 @@ func (t *tx) act() {
 	e := t.e
 	maps.Copy(e.prompts, t.prompts)
 	maps.Copy(e.names, t.names)
+	for chat, n := range t.started {
+		if e.counted[chat] {
+			e.totals[chat] += n
+		}
+	}
 	for _, s := range t.order {
 		if s.last == nil {
 			continue
@@ -377,13 +388,18 @@ func resting(s agent.State) bool {
 // working tells whether the agent will need its history soon.
 func working(s agent.State) bool {
 	switch s.Phase.(type) {
-	case agent.Thinking, agent.Backoff, agent.Compacting, agent.Accepting:
+	case agent.Thinking, agent.Backoff, agent.Compacting, agent.Extending, agent.Accepting:
 		return true
 	case agent.Acting:
 		return len(s.Outstanding()) > 0
-	case agent.Idle, agent.Cancelling, agent.Completed, agent.Failed:
+	case agent.Idle, agent.Cancelling, agent.Settling, agent.Completed, agent.Failed:
 	}
 	return false
+}
+
+// delegates tells whether a reply asks for children.
+func delegates(ev agent.ModelReplied) bool {
+	return slices.ContainsFunc(ev.Calls, func(p agent.Proposal) bool { return p.Class == agent.ClassDelegate })
 }
 
 // Tokens estimates what a message counts for a model: about four bytes each.

@@ -94,12 +94,14 @@ type Engine struct {
 	live    map[string]*live
 	names   map[named]int
 	counted map[string]bool // the chats whose names are known
+	totals  map[string]int  // how many agents those have had
 	prompts map[string]bool // known to the store
 	timers  timers
 	crashed bool
 
 	mu      sync.Mutex // guards what follows, which callers read
 	waiters map[string][]chan agent.Outcome
+	answers map[answerKey]chan agent.TellTool
 	paused  error
 	once    sync.Once
 }
@@ -123,8 +125,8 @@ func New(cfg Config) *Engine {
 	e := &Engine{
 		cfg: cfg, box: newMailbox(), quit: make(chan struct{}), ended: make(chan struct{}),
 		base: base, stop: stop,
-		live: map[string]*live{}, names: map[named]int{}, counted: map[string]bool{}, prompts: map[string]bool{},
-		waiters: map[string][]chan agent.Outcome{},
+		live: map[string]*live{}, names: map[named]int{}, counted: map[string]bool{}, totals: map[string]int{}, prompts: map[string]bool{},
+		waiters: map[string][]chan agent.Outcome{}, answers: map[answerKey]chan agent.TellTool{},
 	}
 	go e.loop()
 	return e

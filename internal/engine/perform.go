@@ -37,6 +37,14 @@ type Performer interface {
 	// Accept runs the acceptance command: an AcceptanceDone.
 	Accept(ctx context.Context, job Job) agent.Event
 
+	// Inspect looks at what an agent that ends leaves in its worktree: a
+	// WorkInspected.
+	Inspect(ctx context.Context, job Job) agent.Event
+
+	// Waiting words, for the orchestrator's model, who waits for the user and
+	// what was answered on the user's behalf.
+	Waiting(waiting, answered []store.Item) string
+
 	// Prompt returns the text of a system prompt that a planned child refers
 	// to by its id.
 	Prompt(id string) (string, bool)
@@ -55,6 +63,11 @@ type Job struct {
 	Memo    *llm.Memo         // what the model's client keeps between turns
 	Now     func() time.Time
 	Tell    func(agent.Event) // delivers news about an effect that goes on
+
+	// Output shows what a tool writes while it runs; Ask puts its question to
+	// the user and waits. Only for RunTool.
+	Output func(text string)
+	Ask    func(ctx context.Context, q agent.ToolAsked) (agent.TellTool, error)
 }
 
 // perform starts an outside effect. It runs on the loop.
@@ -100,15 +113,23 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 		}, func(string) agent.Event {
 			return agent.Consulted{Item: f.Item}
 		})
+	case agent.TellTool:
+		e.tellTool(spec.ID, f)
+	case agent.InspectWork:
+		e.start(l, "inspect", func(ctx context.Context, job Job) (agent.Event, []message.Message) {
+			return e.cfg.Performer.Inspect(ctx, job), nil
+		}, func(text string) agent.Event {
+			return agent.WorkInspected{Reason: text}
+		})
 	case agent.RunAcceptance:
 		e.start(l, "acceptance", func(ctx context.Context, job Job) (agent.Event, []message.Message) {
 			return e.cfg.Performer.Accept(ctx, job), nil
 		}, func(text string) agent.Event {
 			return agent.AcceptanceDone{Output: text}
 		})
-	case agent.AddMessage, agent.Enqueue, agent.Place, agent.AddResults, agent.SetCall, agent.OpenCall,
-		agent.RecordModel, agent.OpenItem, agent.ShowItem, agent.CloseItem, agent.Conclude,
-		agent.StartChild, agent.CancelChild, agent.Report:
+	case agent.AddMessage, agent.Enqueue, agent.Place, agent.AddResults, agent.RepeatResult, agent.Adopt, agent.AddWaiting,
+		agent.SetCall, agent.OpenCall, agent.RecordModel, agent.OpenItem, agent.ShowItem, agent.CloseItem, agent.Conclude,
+		agent.StartChild, agent.CancelChild, agent.TellRoot, agent.ExtendParent, agent.Report:
 		panic(fmt.Sprintf("engine: %T belongs into the commit", f))
 	}
 }
@@ -215,6 +236,7 @@ func (e *Engine) runTool(ctx context.Context, job Job, f agent.RunTool, input js
 		}
 		input = row.Args
 	}
+	job.Output, job.Ask = e.output(job.Spec, f), e.ask(job.Spec.ID, f)
 	start := func() bool { return e.recordStart(ctx, job.Spec.ID, agent.ToolStarted{Turn: f.Turn, Call: f.Call}) }
 	return e.cfg.Performer.RunTool(ctx, job, f, input, start)
 }

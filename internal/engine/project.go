@@ -92,6 +92,17 @@ func (p *projection) effect(f agent.Effect) error {
 		p.place(f)
 	case agent.AddResults:
 		return p.addResults(f)
+	case agent.RepeatResult:
+		return p.repeatResult(f)
+	case agent.Adopt:
+		p.doc(store.AdoptMessages{Agent: spec.ID, From: f.From, Count: f.Count})
+		p.s.history = nil // it is read when it is needed
+	case agent.AddWaiting:
+		return p.addWaiting(f)
+	case agent.TellRoot:
+		p.tx.todo = append(p.tx.todo, delivery{agent: spec.Chat, ev: agent.TaskAsks{Item: f.Item, Over: f.Over, For: f.For}})
+	case agent.ExtendParent:
+		p.tx.todo = append(p.tx.todo, delivery{agent: spec.Parent, ev: agent.Extended{Amount: f.Amount}})
 	case agent.OpenCall:
 		p.openCall(f)
 	case agent.SetCall:
@@ -114,8 +125,8 @@ func (p *projection) effect(f agent.Effect) error {
 			ev:    agent.Cancel{Reason: f.Reason, Force: f.Force, By: spec.ID},
 		})
 	case agent.Report:
-		p.report(f)
-	case agent.CallModel, agent.Compact, agent.RunTool, agent.Consult, agent.RunAcceptance, agent.StopWork, agent.Done:
+		return p.report(f)
+	case agent.CallModel, agent.Compact, agent.RunTool, agent.TellTool, agent.Consult, agent.RunAcceptance, agent.InspectWork, agent.StopWork, agent.Done:
 		p.tx.acts = append(p.tx.acts, act{spec.ID, f})
 	}
 	return nil
@@ -202,6 +213,66 @@ func (p *projection) addResults(f agent.AddResults) error {
 	return p.add(f.Pos, f.Call, m)
 }
 
+// repeatResult answers a call with what an earlier one gave.
+func (p *projection) repeatResult(f agent.RepeatResult) error {
+	before, err := p.message(f.From)
+	if err != nil {
+		return fmt.Errorf("repeating an earlier result: %w", err)
+	}
+	parts := []message.Part{message.TextPart{Text: f.Text}}
+	for _, part := range before.Parts {
+		if r, ok := part.(message.ToolResult); ok {
+			parts = append(parts, r.Parts...)
+			continue
+		}
+		parts = append(parts, part)
+	}
+	return p.add(f.Pos, f.Call, message.Message{Role: message.Tool, Kind: message.KindResult, Parts: []message.Part{
+		message.ToolResult{CallID: f.CallID, Name: f.Name, IsError: true, Parts: parts},
+	}})
+}
+
+// addWaiting tells the orchestrator's model who waits for the user.
+func (p *projection) addWaiting(f agent.AddWaiting) error {
+	read := func(ids []string) ([]store.Item, error) {
+		var items []store.Item
+		for _, id := range ids {
+			item, err := p.item(id)
+			if err != nil {
+				return nil, fmt.Errorf("reading inbox item %s: %w", id, err)
+			}
+			items = append(items, item)
+		}
+		return items, nil
+	}
+	waiting, err := read(f.Waiting)
+	if err != nil {
+		return err
+	}
+	answered, err := read(f.Answered)
+	if err != nil {
+		return err
+	}
+	text := p.tx.e.cfg.Performer.Waiting(waiting, answered)
+	return p.add(f.Pos, -1, message.Of(message.User, message.KindNote, text))
+}
+
+// item reads an inbox item, which may have been opened in this same batch.
+func (p *projection) item(id string) (store.Item, error) {
+	for _, e := range append(p.tx.entries, p.entry) {
+		for _, d := range e.Docs {
+			if n, ok := d.(store.NewItem); ok && n.ID == id {
+				return n.Item, nil
+			}
+		}
+	}
+	item, err := p.tx.e.cfg.Store.Item(p.tx.e.base, id)
+	if err != nil {
+		return store.Item{}, err
+	}
+	return *item, nil
+}
+
 func (p *projection) artifact(a *agent.Artifact) {
 	p.doc(store.NewArtifact{Artifact: store.Artifact{
 		ID: a.ID, ChatID: p.spec().Chat, Agent: p.spec().ID, Name: a.Name, MediaType: a.MediaType,
@@ -239,7 +310,7 @@ func (p *projection) replyPos() int {
 
 func (p *projection) setCall(f agent.SetCall) {
 	at := p.entry.At
-	set := store.SetToolCall{Agent: p.spec().ID, Turn: f.Turn, Call: f.Call, Phase: string(f.Phase), Status: "pending"}
+	set := store.SetToolCall{Agent: p.spec().ID, Turn: f.Turn, Call: f.Call, Phase: string(f.Phase), Status: "pending", Record: f.Record}
 	switch f.Phase {
 	case agent.CallRunning, agent.CallStarted, agent.CallChildren, agent.CallAsked, agent.CallAsking:
 		set.StartedAt = at
@@ -249,7 +320,7 @@ func (p *projection) setCall(f agent.SetCall) {
 		if f.IsError {
 			set.Status = "failed"
 		}
-	case agent.CallQueued, agent.CallApproval:
+	case agent.CallQueued, agent.CallApproval, agent.CallPaused:
 	}
 	for i, d := range p.entry.Docs {
 		// Opened in this very step: one row instead of two.
@@ -296,15 +367,22 @@ func (p *projection) openItem(f agent.OpenItem) {
 	spec := p.spec()
 	item := store.Item{
 		ID: f.ID, ChatID: spec.Chat, UserID: spec.User, Agent: spec.ID, Path: spec.Path, Role: spec.Role,
-		Turn: f.Turn, Call: f.Call, Kind: f.Kind, Action: f.Action, Reason: f.Reason, Grant: f.Grant,
+		Turn: f.Turn, Call: f.Call, Kind: f.Kind, Action: f.Action, Reason: f.Reason, Grant: f.Grant, Detail: f.Detail,
 		Deadline: f.Deadline, Status: "open", CreatedAt: p.entry.At,
 	}
 	if f.Hidden {
 		item.Status = "hidden"
 	}
-	if f.Kind == "approval" {
+	switch f.Kind {
+	case "approval":
 		item.Default = "deny"
-	} else {
+	case "elicitation":
+		item.Default = "decline"
+	case "budget":
+		item.Default = "end with what there is"
+	case "worktree":
+		item.Default = "kept until decided"
+	default:
 		item.Default = "go on without an answer"
 		for _, d := range p.entry.Docs {
 			if n, ok := d.(store.NewToolCall); ok && n.Call == f.Call {
@@ -425,26 +503,37 @@ func submitted(input json.RawMessage) string {
 
 func (p *projection) startChild(f agent.StartChild) {
 	spec := f.Spec
-	spec.Name = p.tx.name(spec.Chat, spec.Role)
+	if spec.Continues == "" || spec.Name == "" { // one that goes on keeps its name
+		spec.Name = p.tx.name(spec.Chat, spec.Role)
+	}
 	spec.Path = p.spec().Path + "/" + spec.Name
 	if spec.Dir == "" {
 		spec.Dir = p.spec().Dir
 	}
+	p.tx.started[spec.Chat]++
 	p.tx.todo = append(p.tx.todo, delivery{
 		agent: spec.ID, start: &f,
-		ev: agent.Created{Spec: spec, Tokens: f.Tokens, Task: f.Body},
+		ev: agent.Created{Spec: spec, Tokens: f.Tokens, Prior: f.Prior, Task: f.Body},
 	})
 }
 
 // report delivers the end of a child to its parent, in the same commit.
-func (p *projection) report(f agent.Report) {
+func (p *projection) report(f agent.Report) error {
 	spec := p.spec()
-	end := p.tx.ends[spec.ID]
+	end, ok := p.tx.ends[spec.ID]
+	if !ok { // it was decided in an earlier batch: children had to end first, or a worktree was looked at
+		task, err := p.tx.e.cfg.Store.Task(p.tx.e.base, spec.ID)
+		if err != nil {
+			return fmt.Errorf("reading task %s: %w", spec.ID, err)
+		}
+		end.Result, end.Error = task.Result, task.Error
+	}
 	p.doc(store.EndAgent{ID: spec.ID, Summary: summary(end.Result), Error: end.Error, EndedAt: p.entry.At})
 	p.tx.todo = append(p.tx.todo, delivery{agent: spec.Parent, ev: agent.ChildEnded{
 		Task: f.Task, Reason: f.Outcome.Reason,
 		Spent: f.Spent, Held: f.Held, Unpriced: f.Unpriced, Tokens: int64(len(end.Result)+len(end.Error))/4 + 16,
 	}})
+	return nil
 }
 
 // summary is the first lines of a result, for lists.

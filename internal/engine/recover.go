@@ -184,6 +184,14 @@ func (t *tx) name(chat, role string) string {
 	return role
 }
 
+// agents is how many agents the chat has had.
+func (t *tx) agents(chat string) int {
+	if err := t.e.countNames(chat); err != nil {
+		t.fail(fmt.Errorf("counting the agents of chat %s: %w", chat, err))
+	}
+	return t.e.totals[chat] + t.started[chat]
+}
+
 // countNames reads how many agents of each role a chat has, once.
 func (e *Engine) countNames(chat string) error {
 	if e.counted[chat] {
@@ -197,6 +205,7 @@ func (e *Engine) countNames(chat string) error {
 	for _, a := range tree {
 		e.names[named{chat, a.Role}]++
 	}
+	e.totals[chat] = len(tree)
 	return nil
 }
 

@@ -327,3 +327,8 @@ func (p *Performer) Consult(_ context.Context, job engine.Job, c agent.Consult) 
 func (p *Performer) Accept(_ context.Context, job engine.Job) agent.Event {
 	return agent.AcceptanceDone{Output: "acceptance commands cannot be run by this version"}
 }
+
+// Inspect implements engine.Performer.
+func (p *Performer) Inspect(_ context.Context, job engine.Job) agent.Event {
+	return agent.WorkInspected{Empty: true}
+}

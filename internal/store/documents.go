@@ -160,7 +160,7 @@ type ToolCall struct {
 	Pos    int             `json:"-"`      // where in the history its result stands
 	Result string          `json:"result,omitempty"`
 	Error  string          `json:"error,omitempty"`
-	Files  json.RawMessage `json:"files,omitempty"` // what it touched
+	Record json.RawMessage `json:"record,omitempty"` // what it did, as the system saw it: files, command, who decided
 
 	CreatedAt int64 `json:"createdAt"`
 	StartedAt int64 `json:"startedAt,omitempty"`
@@ -205,12 +205,13 @@ type Item struct {
 	Turn   int    `json:"turn"`
 	Call   int    `json:"call"`
 
-	Kind     string `json:"kind"` // approval, question
-	Action   string `json:"action"`
-	Reason   string `json:"reason,omitempty"`
-	Grant    string `json:"grant,omitempty"`
-	Deadline int64  `json:"deadline,omitempty"`
-	Default  string `json:"default,omitempty"` // what happens at the deadline
+	Kind     string          `json:"kind"` // approval, question, elicitation, budget, worktree
+	Action   string          `json:"action"`
+	Reason   string          `json:"reason,omitempty"`
+	Grant    string          `json:"grant,omitempty"`
+	Detail   json.RawMessage `json:"detail,omitempty"` // the action in its parts
+	Deadline int64           `json:"deadline,omitempty"`
+	Default  string          `json:"default,omitempty"` // what happens at the deadline
 
 	Status string `json:"status"` // hidden, open, closed
 	How    string `json:"how,omitempty"`

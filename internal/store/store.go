@@ -197,6 +197,11 @@ type (
 		ID    string
 		Pos   int
 	}
+	AdoptMessages struct { // copies the first Count messages of another agent's history
+		Agent string
+		From  string
+		Count int
+	}
 
 	NewToolCall struct{ ToolCall }
 	SetToolCall struct {
@@ -205,8 +210,9 @@ type (
 		Call      int
 		Phase     string
 		Status    string
-		StartedAt int64 // 0: unchanged
-		EndedAt   int64 // 0: unchanged
+		StartedAt int64  // 0: unchanged
+		EndedAt   int64  // 0: unchanged
+		Record    []byte // nil: unchanged
 	}
 
 	NewModelCall struct{ ModelCall }
@@ -226,25 +232,26 @@ type (
 	NewArtifact struct{ Artifact }
 )
 
-func (PutUser) isDoc()      {}
-func (PutPrompt) isDoc()    {}
-func (NewChat) isDoc()      {}
-func (SetChat) isDoc()      {}
-func (DeleteChat) isDoc()   {}
-func (NewAgent) isDoc()     {}
-func (SetHead) isDoc()      {}
-func (EndAgent) isDoc()     {}
-func (NewTask) isDoc()      {}
-func (SetTask) isDoc()      {}
-func (EndTask) isDoc()      {}
-func (NewMessage) isDoc()   {}
-func (PlaceMessage) isDoc() {}
-func (NewToolCall) isDoc()  {}
-func (SetToolCall) isDoc()  {}
-func (NewModelCall) isDoc() {}
-func (NewItem) isDoc()      {}
-func (SetItem) isDoc()      {}
-func (NewArtifact) isDoc()  {}
+func (PutUser) isDoc()       {}
+func (PutPrompt) isDoc()     {}
+func (NewChat) isDoc()       {}
+func (SetChat) isDoc()       {}
+func (DeleteChat) isDoc()    {}
+func (NewAgent) isDoc()      {}
+func (SetHead) isDoc()       {}
+func (EndAgent) isDoc()      {}
+func (NewTask) isDoc()       {}
+func (SetTask) isDoc()       {}
+func (EndTask) isDoc()       {}
+func (NewMessage) isDoc()    {}
+func (PlaceMessage) isDoc()  {}
+func (AdoptMessages) isDoc() {}
+func (NewToolCall) isDoc()   {}
+func (SetToolCall) isDoc()   {}
+func (NewModelCall) isDoc()  {}
+func (NewItem) isDoc()       {}
+func (SetItem) isDoc()       {}
+func (NewArtifact) isDoc()   {}
 
 // Page bounds a list: up to Limit entries (0: all) after the one named.
 type Page struct {

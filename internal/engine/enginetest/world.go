@@ -254,6 +254,17 @@ func (w *World) Accept(_ context.Context, job engine.Job) agent.Event {
 	return agent.AcceptanceDone{Passed: true}
 }
 
+// Inspect implements engine.Performer: every second worktree has something in
+// it.
+func (w *World) Inspect(_ context.Context, job engine.Job) agent.Event {
+	return agent.WorkInspected{Empty: job.Spec.Number%2 == 0, Action: "the difference"}
+}
+
+// Waiting implements engine.Performer.
+func (w *World) Waiting(waiting, answered []store.Item) string {
+	return fmt.Sprintf("%d wait, %d answered", len(waiting), len(answered))
+}
+
 // Prompt implements engine.Performer.
 func (w *World) Prompt(id string) (string, bool) { return "prompt " + id, strings.HasPrefix(id, "p") }
 

@@ -94,6 +94,8 @@ func (w *writer) doc(e *store.Entry, seq int64, d store.Doc) error {
 		return w.newMessage(d)
 	case store.PlaceMessage:
 		return w.placeMessage(d)
+	case store.AdoptMessages:
+		return w.adopt(d)
 	case store.NewToolCall:
 		return w.newToolCall(d)
 	case store.SetToolCall:

@@ -328,8 +328,10 @@ func (w *writer) newToolCall(d store.NewToolCall) error {
 	p = bind(w.st.insertInput)
 	p.int(n)
 	p.blob(d.Args)
-	p.blob(d.Files)
 	if err := exec(w.st.insertInput); err != nil {
+		return failure("adding tool call "+store.ToolCallID(d.Agent, d.Turn, d.Call), err)
+	}
+	if err := w.record(n, d.Record); err != nil {
 		return failure("adding tool call "+store.ToolCallID(d.Agent, d.Turn, d.Call), err)
 	}
 	w.calls.put(callKey{a.n, d.Turn, d.Call}, n)
@@ -348,10 +350,47 @@ func (w *writer) setToolCall(d store.SetToolCall) error {
 	if err := exec(w.st.setCall); err != nil {
 		return failure("changing tool call "+store.ToolCallID(d.Agent, d.Turn, d.Call), err)
 	}
+	if err := w.record(n, d.Record); err != nil {
+		return failure("recording tool call "+store.ToolCallID(d.Agent, d.Turn, d.Call), err)
+	}
 	if d.EndedAt != 0 {
 		w.calls.forgetLater(key)
 	}
 	w.touch(touchedToolCall, n)
+	return nil
+}
+
+// record stores what the tool call in row n did, if there is anything to store.
+func (w *writer) record(n int64, record []byte) error {
+	if record == nil {
+		return nil
+	}
+	p := bind(w.st.putRecord)
+	p.int(n)
+	p.blob(record)
+	return exec(w.st.putRecord)
+}
+
+// adopt copies the beginning of a history. The copies have no ids of their
+// own: those of users' messages stay with the originals.
+func (w *writer) adopt(d store.AdoptMessages) error {
+	a, err := w.agent(d.Agent)
+	if err != nil {
+		return fmt.Errorf("taking over the history of %s: %w", d.From, err)
+	}
+	from, err := w.agent(d.From)
+	if err != nil {
+		return fmt.Errorf("taking over the history of %s: %w", d.From, err)
+	}
+	p := bind(w.st.adopt)
+	p.ints(a.n, from.n, int64(d.Count))
+	if err := exec(w.st.adopt); err != nil {
+		return failure("taking over the history of "+d.From, err)
+	}
+	if n := w.conn.Changes(); n != d.Count {
+		return fmt.Errorf("taking over the history of %s: it has %d of %d messages: %w", d.From, n, d.Count, store.ErrNotFound)
+	}
+	w.touch(touchedAgent, a.n)
 	return nil
 }
 
@@ -385,6 +424,7 @@ func (w *writer) newItem(d store.NewItem) error {
 	p.texts(d.UserID, d.Path, d.Role)
 	p.ints(int64(d.Turn), int64(d.Call))
 	p.texts(d.Kind, d.Action, d.Reason, d.Grant)
+	p.blob(d.Detail)
 	p.int(d.Deadline)
 	p.texts(d.Default, d.Status, d.How, d.By, d.Scope, d.Answer)
 	p.ints(d.CreatedAt, d.ClosedAt)

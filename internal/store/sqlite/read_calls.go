@@ -14,9 +14,9 @@ import (
 const (
 	// The result of a call is the message at its place; position 0 is never a
 	// result.
-	callColumns = `a.id, t.turn, t.call, t.call_id, t.name, t.class, i.args, t.phase, t.status, t.pos, i.files,
+	callColumns = `a.id, t.turn, t.call, t.call_id, t.name, t.class, i.args, t.phase, t.status, t.pos, r.record,
   t.created_at, t.started_at, t.ended_at, m.parts`
-	callTables = ` FROM tool_calls t JOIN agents a ON a.n = t.agent LEFT JOIN tool_inputs i ON i.n = t.n
+	callTables = ` FROM tool_calls t JOIN agents a ON a.n = t.agent LEFT JOIN tool_inputs i ON i.n = t.n LEFT JOIN tool_records r ON r.n = t.n
 LEFT JOIN messages m ON m.agent = t.agent AND m.pos = t.pos AND t.pos > 0 AND m.kind = 'result' `
 
 	callSQL    = `SELECT ` + callColumns + callTables + `WHERE t.agent = ` + ofAgent + ` AND t.turn = ?2 AND t.call = ?3`
@@ -33,7 +33,7 @@ LEFT JOIN messages m ON m.agent = t.agent AND m.pos = t.pos AND t.pos > 0 AND m.
 func scanToolCall(c *columns) (store.ToolCall, error) {
 	t := store.ToolCall{
 		Agent: c.text(), Turn: c.int(), Call: c.int(), CallID: c.text(), Name: c.text(), Class: c.text(), Args: c.blob(),
-		Phase: c.text(), Status: c.text(), Pos: c.int(), Files: c.blob(),
+		Phase: c.text(), Status: c.text(), Pos: c.int(), Record: c.blob(),
 		CreatedAt: c.int64(), StartedAt: c.int64(), EndedAt: c.int64(),
 	}
 	t.ID = store.ToolCallID(t.Agent, t.Turn, t.Call)

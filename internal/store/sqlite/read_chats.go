@@ -23,7 +23,7 @@ ORDER BY c.updated_at DESC, c.n DESC LIMIT ?4`
 	chatsOfUserSQL = `SELECT ` + chatColumns + ` FROM chats c WHERE c.user = ?5 AND (c.archived = 0 OR ?1) AND (c.updated_at, c.n) < (?2, ?3)
 ORDER BY c.updated_at DESC, c.n DESC LIMIT ?4`
 
-	itemColumns = `i.id, c.id, i.user, a.id, i.path, i.role, i.turn, i.call, i.kind, i.action, i.reason, i.permit, i.deadline,
+	itemColumns = `i.id, c.id, i.user, a.id, i.path, i.role, i.turn, i.call, i.kind, i.action, i.reason, i.permit, i.detail, i.deadline,
   i.otherwise, i.status, i.how, i.by_whom, i.scope, i.answer, i.created_at, i.closed_at`
 	itemTables = ` FROM inbox i JOIN chats c ON c.n = i.chat JOIN agents a ON a.n = i.agent `
 	itemSQL    = `SELECT ` + itemColumns + itemTables + `WHERE i.id = ?`
@@ -103,7 +103,7 @@ func limitOf(p store.Page) int64 {
 func scanItem(c *columns) (store.Item, error) {
 	return store.Item{
 		ID: c.text(), ChatID: c.text(), UserID: c.text(), Agent: c.text(), Path: c.text(), Role: c.text(), Turn: c.int(), Call: c.int(),
-		Kind: c.text(), Action: c.text(), Reason: c.text(), Grant: c.text(), Deadline: c.int64(), Default: c.text(),
+		Kind: c.text(), Action: c.text(), Reason: c.text(), Grant: c.text(), Detail: c.blob(), Deadline: c.int64(), Default: c.text(),
 		Status: c.text(), How: c.text(), By: c.text(), Scope: c.text(), Answer: c.text(), CreatedAt: c.int64(), ClosedAt: c.int64(),
 	}, nil
 }

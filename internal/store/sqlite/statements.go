@@ -54,10 +54,13 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertMessageSQL = `INSERT INTO messages (agent, pos, turn, created_at, id, role, kind, call, parts)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	placeMessageSQL = `UPDATE messages SET pos = ? WHERE id = ? AND agent = ? AND pos IS NULL RETURNING n`
+	adoptSQL        = `INSERT INTO messages (agent, pos, turn, created_at, id, role, kind, call, parts)
+SELECT ?1, pos, turn, created_at, NULL, role, kind, call, parts FROM messages WHERE agent = ?2 AND pos < ?3 ORDER BY pos`
 
 	insertCallSQL = `INSERT INTO tool_calls (agent, turn, call, pos, created_at, started_at, ended_at, phase, status, class, name, call_id)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	insertInputSQL = `INSERT INTO tool_inputs (n, args, files) VALUES (?, ?, ?)`
+	insertInputSQL = `INSERT INTO tool_inputs (n, args) VALUES (?, ?)`
+	putRecordSQL   = `INSERT INTO tool_records (n, record) VALUES (?, ?) ON CONFLICT (n) DO UPDATE SET record = excluded.record`
 	setCallSQL     = `UPDATE tool_calls SET phase = ?1, status = ?2,
   started_at = iif(?3 = 0, started_at, ?3), ended_at = iif(?4 = 0, ended_at, ?4) WHERE n = ?5`
 	findCallSQL = `SELECT n FROM tool_calls WHERE agent = ? AND turn = ? AND call = ?`
@@ -66,9 +69,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
   reasoning, cost, priced, started_at, first_at, ended_at, model, request_type, status, stop, error_kind, error, request_id, response)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	insertItemSQL = `INSERT INTO inbox (id, chat, agent, user, path, role, turn, call, kind, action, reason, permit, deadline, otherwise,
+	insertItemSQL = `INSERT INTO inbox (id, chat, agent, user, path, role, turn, call, kind, action, reason, permit, detail, deadline, otherwise,
   status, how, by_whom, scope, answer, created_at, closed_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	setItemSQL = `UPDATE inbox SET status = ?1, deadline = iif(?2 = 0, deadline, ?2), how = ?3, by_whom = ?4, scope = ?5, answer = ?6,
   closed_at = iif(?1 = 'closed', ?7, closed_at) WHERE id = ?8 RETURNING n`
 
@@ -84,6 +87,7 @@ var deleteChat = []string{
 	`DELETE FROM events WHERE agent IS NULL AND chat = ?1`,
 	`DELETE FROM messages WHERE agent IN (SELECT n FROM agents WHERE chat = ?1)`,
 	`DELETE FROM tasks WHERE agent IN (SELECT n FROM agents WHERE chat = ?1)`,
+	`DELETE FROM tool_records WHERE n IN (SELECT n FROM tool_calls WHERE agent IN (SELECT n FROM agents WHERE chat = ?1))`,
 	`DELETE FROM tool_inputs WHERE n IN (SELECT n FROM tool_calls WHERE agent IN (SELECT n FROM agents WHERE chat = ?1))`,
 	`DELETE FROM tool_calls WHERE agent IN (SELECT n FROM agents WHERE chat = ?1)`,
 	`DELETE FROM model_calls WHERE agent IN (SELECT n FROM agents WHERE chat = ?1)`,
@@ -109,8 +113,9 @@ type statements struct {
 	setHead, setWaits, setSnapshot             *sqlite.Stmt
 	endAgent, findAgent                        *sqlite.Stmt
 	insertTask, setTask, endTask, findTask     *sqlite.Stmt
-	insertMessage, placeMessage                *sqlite.Stmt
+	insertMessage, placeMessage, adopt         *sqlite.Stmt
 	insertCall, insertInput, setCall, findCall *sqlite.Stmt
+	putRecord                                  *sqlite.Stmt
 	insertModelCall                            *sqlite.Stmt
 	insertItem, setItem                        *sqlite.Stmt
 	insertArtifact                             *sqlite.Stmt
@@ -148,6 +153,8 @@ func (st *statements) prepare(conn *sqlite.Conn) error {
 		{&st.findTask, findTaskSQL},
 		{&st.insertMessage, insertMessageSQL},
 		{&st.placeMessage, placeMessageSQL},
+		{&st.adopt, adoptSQL},
+		{&st.putRecord, putRecordSQL},
 		{&st.insertCall, insertCallSQL},
 		{&st.insertInput, insertInputSQL},
 		{&st.setCall, setCallSQL},

@@ -160,9 +160,15 @@ CREATE UNIQUE INDEX tool_calls_of_agent ON tool_calls (agent, turn, call);
 
 -- The wide part of a tool call, which never changes.
 CREATE TABLE tool_inputs (
-  n     INTEGER PRIMARY KEY, -- of tool_calls
-  args  BLOB,
-  files BLOB
+  n    INTEGER PRIMARY KEY, -- of tool_calls
+  args BLOB
+) STRICT;
+
+-- What a tool call did, as the system saw it; only of those that have ended
+-- and did something worth noting.
+CREATE TABLE tool_records (
+  n      INTEGER PRIMARY KEY, -- of tool_calls
+  record BLOB
 ) STRICT;
 
 CREATE TABLE model_calls (
@@ -207,6 +213,7 @@ CREATE TABLE inbox (
   action     TEXT    NOT NULL,
   reason     TEXT    NOT NULL,
   permit     TEXT    NOT NULL,
+  detail     BLOB,
   deadline   INTEGER NOT NULL,
   otherwise  TEXT    NOT NULL, -- what happens at the deadline
   status     TEXT    NOT NULL,
