@@ -254,6 +254,10 @@ func (m *machine) toolFinished(ev ToolFinished) error {
 	if c.Item != "" { // it went on without the answer
 		m.emit(CloseItem{ID: c.Item, How: "withdrawn"})
 	}
+	m.Calls++
+	if ev.Did {
+		m.Records++
+	}
 	m.Context += ev.Tokens
 	m.remember(c, ev.Same, m.Phase.(Acting).Pos+1+ev.Call)
 	m.conclude(ev.Call, ev.IsError, ev.Parts, ev.Record)

@@ -69,8 +69,8 @@ type (
 		Text   string
 	}
 
-	// Adopt puts the history of the agent that this one continues before its
-	// own: its first Count messages.
+	// Adopt puts the first Count messages of another agent's history before
+	// its own.
 	Adopt struct {
 		From  string
 		Count int

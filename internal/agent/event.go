@@ -27,7 +27,7 @@ type Created struct {
 	Spec Spec `json:"spec"`
 
 	Tokens int64           `json:"tokens,omitempty"` // estimate for prompt, tools and task
-	Prior  int             `json:"prior,omitempty"`  // messages taken over from the agent that Spec.Continues names
+	Prior  int             `json:"prior,omitempty"`  // messages taken over from the agent that Spec.Adopts names
 	Task   message.Message `json:"-"`
 }
 
@@ -113,6 +113,7 @@ type ToolFinished struct {
 	IsError bool   `json:"is_error,omitempty"`
 	Tokens  int64  `json:"tokens,omitempty"`
 	Same    string `json:"same,omitempty"` // hash of what it answered, by which loops are found
+	Did     bool   `json:"did,omitempty"`  // it left a record
 
 	Parts    []message.Part `json:"-"`
 	Artifact *Artifact      `json:"-"` // the whole of what Parts is a preview of
@@ -345,7 +346,7 @@ type Planned struct {
 	Cost   int64  `json:"cost,omitempty"`
 	Priced bool   `json:"priced,omitempty"`
 	Size   int64  `json:"size,omitempty"`  // token estimate of prompt, tools and task
-	Prior  int    `json:"prior,omitempty"` // messages it takes over from the agent that Spec.Continues names
+	Prior  int    `json:"prior,omitempty"` // messages it takes over from the agent that Spec.Adopts names
 
 	Spec Spec            `json:"-"` // without what Step decides: id, depth, budget, capabilities
 	Task message.Message `json:"-"`

@@ -44,6 +44,9 @@ type State struct {
 	Corrected bool `json:"corrected,omitempty"` // an invalid result has been sent back once
 	Rejected  bool `json:"rejected,omitempty"`  // a result has failed acceptance once
 
+	Calls   int `json:"calls,omitempty"`   // tool calls that were run in the agent's life
+	Records int `json:"records,omitempty"` // and those of them that left a record
+
 	Cause string  `json:"cause,omitempty"` // the user message behind the present work
 	Run   Meter   `json:"run,omitzero"`    // counted against the limits
 	Life  Meter   `json:"life,omitzero"`   // counted for the record
@@ -80,8 +83,14 @@ type Spec struct {
 
 	Schema     bool   `json:"schema,omitempty"`     // its result must fit an output schema
 	Acceptance bool   `json:"acceptance,omitempty"` // a command must pass before its result counts
-	Continues  string `json:"continues,omitempty"`  // the finished agent whose history it takes over
+	Command    string `json:"command,omitempty"`    // that command
+	Continues  string `json:"continues,omitempty"`  // the finished agent that it goes on for
+	Adopts     string `json:"adopts,omitempty"`     // the agent whose history its own begins with
 	Worktree   bool   `json:"worktree,omitempty"`   // it works in a worktree of its own, which is settled at its end
+	Origin     string `json:"origin,omitempty"`     // the folder that the worktree was made of
+
+	Effort      string   `json:"effort,omitempty"`      // how much its model is to think
+	Temperature *float64 `json:"temperature,omitempty"` // nil: the vendor's default
 
 	Context       string `json:"context,omitempty"`        // how much of the parent's context it was given
 	ContextTokens int64  `json:"context_tokens,omitempty"` // and how many tokens that was

@@ -149,7 +149,7 @@ func (m *machine) created(ev Created) error {
 	}
 	if ev.Prior > 0 {
 		m.Pos = ev.Prior
-		m.emit(Adopt{From: m.Spec.Continues, Count: ev.Prior})
+		m.emit(Adopt{From: m.Spec.Adopts, Count: ev.Prior})
 	}
 	m.place(ev.Task)
 	m.nextTurn()
