@@ -4,21 +4,28 @@
 package app
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"slices"
 	"time"
 
+	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/feed"
 	"github.com/cadre-dev/cadre/internal/llm/catalogue"
 	"github.com/cadre-dev/cadre/internal/llm/record"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
+	"github.com/cadre-dev/cadre/internal/permission"
 	"github.com/cadre-dev/cadre/internal/role"
+	"github.com/cadre-dev/cadre/internal/role/rolefile"
+	"github.com/cadre-dev/cadre/internal/spelling"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
 	"github.com/cadre-dev/cadre/internal/tool"
-	"github.com/cadre-dev/cadre/internal/tool/files"
 )
 
 // Options say how an App is made; the zero value of each field has a default.
@@ -29,6 +36,8 @@ type Options struct {
 
 	Record string // file to which all model calls are written
 	Replay string // file from which they are answered
+
+	Mode string // the preset of permissions; empty: as configured
 
 	// For tests.
 	Env   func(string) string
@@ -45,7 +54,11 @@ type App struct {
 	Engine    *engine.Engine
 	Performer *orchestrate.Performer
 	Models    *catalogue.Catalogue
+	Roles     *role.Registry
+	Inbox     *orchestrate.Inbox
 
+	tools      *tools
+	warnings   []string
 	player     *record.Player
 	endTraffic func() error
 }
@@ -53,7 +66,7 @@ type App struct {
 // Warnings are what a person should know about the configuration and the
 // recording that is played.
 func (a *App) Warnings() []string {
-	out := a.Models.Warnings()
+	out := append(a.Models.Warnings(), a.warnings...)
 	if a.player != nil && a.player.Warning() != "" {
 		out = append(out, "the recording: "+a.player.Warning())
 	}
@@ -83,6 +96,9 @@ func Open(o Options) (_ *App, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Env == nil {
+		o.Env = os.Getenv
+	}
 	found, c, err := Catalogue(o)
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
@@ -95,35 +111,90 @@ func Open(o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the data folder %s: %w", o.Data, err), endTraffic())
 	}
-	performer, err := newPerformer(o, st, &models{found, wrap, player, c.Tiers.Fast}, c)
-	if err != nil {
+	a := &App{Store: st, Models: found, player: player, endTraffic: endTraffic}
+	if err := a.wire(o, c, &models{found, wrap, player, c.Tiers}); err != nil {
 		return nil, errors.Join(err, st.Close(), endTraffic())
 	}
-	f := feed.New(st)
-	e := engine.New(engine.Config{
-		Store: st, Performer: performer, Feed: f,
-		Now: o.Now, NewID: o.NewID, Log: o.Log, Crash: o.Crash,
-	})
-	return &App{Store: st, Feed: f, Engine: e, Performer: performer, Models: found, player: player, endTraffic: endTraffic}, nil
+	return a, nil
 }
 
-// newPerformer makes the performer with the built-in roles and tools.
-func newPerformer(o Options, st *sqlite.Store, m orchestrate.Models, c *config.Config) (*orchestrate.Performer, error) {
-	builtin, err := role.Builtin()
+// wire puts the parts together.
+func (a *App) wire(o Options, c *config.Config, m *models) error {
+	roles, set, err := Roles(o)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	roles, err := role.NewRegistry(builtin...)
+	a.Roles = roles
+	for _, w := range slices.Concat(set.Errors, set.Warnings) {
+		a.warnings = append(a.warnings, w.String())
+	}
+	places := scheduler(c)
+	t, err := newTools(context.Background(), o, c, a.Store, roles, ranking(m))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	all := append(files.Tools(), orchestrate.Tools()...)
-	all = append(all, orchestrate.ArtifactTool(st))
-	tools, err := tool.New(append(all, o.Tools...)...)
+	a.tools = t
+	a.warnings = append(a.warnings, t.warnings...)
+	policy := func(string) permission.Policy { return t.policy }
+	a.Performer = orchestrate.New(orchestrate.Config{
+		Roles: roles, Tools: t.registry, Models: m, Places: places, Log: o.Log, Store: a.Store,
+		Policy: policy, Ledger: t.ledger, Trees: t.trees, About: instructions(o),
+		Asking: askingOf(c), Approve: cmp.Or(c.Agents.Approve, approvalTime), Budget: cmp.Or(c.Agents.Budget.Ask, budgetTime),
+		Limits: agent.Limits{Agents: cmp.Or(c.Agents.Most, mostAgents), Tokens: c.Agents.Budget.Tokens, Cost: c.Agents.Budget.Cost},
+	})
+	a.Feed = feed.New(a.Store)
+	a.Engine = engine.New(engine.Config{
+		Store: a.Store, Performer: a.Performer, Feed: a.Feed,
+		Now: o.Now, NewID: o.NewID, Log: o.Log, Crash: o.Crash,
+	})
+	a.Performer.Bind(a.Engine)
+	t.control.Bind(a.Engine)
+	a.Inbox = &orchestrate.Inbox{Runtime: a.Engine, Store: a.Store, Trees: t.trees, Policy: policy}
+	return nil
+}
+
+// The defaults of what a configuration may say about agents.
+const (
+	approvalTime  = time.Hour
+	budgetTime    = 30 * time.Minute
+	questionTime  = 24 * time.Hour
+	mostAgents    = 10_000
+	confidence    = 70
+	sameQuestions = 2
+)
+
+// askingOf is how questions of sub-agents are handled.
+func askingOf(c *config.Config) orchestrate.Asking {
+	q := c.Agents.Questions
+	a := orchestrate.Asking{Confidence: confidence, SameLimit: sameQuestions, Timeout: cmp.Or(q.Timeout, questionTime)}
+	if q.Confidence != nil {
+		a.Confidence = *q.Confidence
+	}
+	if q.SameLimit != nil {
+		a.SameLimit = *q.SameLimit
+	}
+	return a
+}
+
+// Roles reads the roles that count for work in a folder.
+func Roles(o Options) (*role.Registry, *rolefile.Set, error) {
+	set, err := rolefile.Load(rolefile.Sources{Dir: o.Dir, Env: o.Env, Distance: spelling.Distance})
 	if err != nil {
-		return nil, err
+		return nil, nil, fmt.Errorf("reading the roles: %w", err)
 	}
-	return orchestrate.New(roles, tools, m, scheduler(c), o.Log), nil
+	roles, err := set.Registry()
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the roles: %w", err)
+	}
+	return roles, set, nil
+}
+
+// instructions finds what a project wants its agents to know.
+func instructions(o Options) func(dir string) []role.Instruction {
+	return func(dir string) []role.Instruction {
+		found, _ := role.Instructions(dir, rolefile.ConfigFolder(o.Env)) // what is wrong with them, lint tells
+		return found
+	}
 }
 
 // Close stops the engine and gives the data folder free. What was unfinished
@@ -131,5 +202,5 @@ func newPerformer(o Options, st *sqlite.Store, m orchestrate.Models, c *config.C
 func (a *App) Close() error {
 	a.Engine.Close()
 	a.Feed.Close()
-	return errors.Join(a.Store.Close(), a.endTraffic())
+	return errors.Join(a.tools.close(), a.Store.Close(), a.endTraffic())
 }

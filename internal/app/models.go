@@ -23,7 +23,7 @@ type models struct {
 	catalogue *catalogue.Catalogue
 	wrap      func(llm.Provider) llm.Provider
 	player    *record.Player // nil: models are really asked
-	fast      string         // the model that is configured for small work, empty if none is
+	tiers     config.Tiers   // the models that are configured for the tiers, empty where none is
 }
 
 // Find implements orchestrate.Models.
@@ -38,19 +38,27 @@ func (m *models) Find(name string) (orchestrate.Model, error) {
 	return m.model(provider, found), nil
 }
 
-// Fast implements orchestrate.Models: what is configured for the tier, else
-// the tier's choice if it is of the same provider, else the model itself. So
-// a conversation goes to no vendor that nobody chose.
-func (m *models) Fast(of string) (orchestrate.Model, error) {
-	if m.fast != "" {
-		return m.Find(m.fast)
+// Tier implements orchestrate.Models. A tier is what is configured for it, else
+// its choice if that is of the same provider, else the parent's model itself.
+// So a conversation goes to no vendor that nobody chose.
+func (m *models) Tier(name, of string) (orchestrate.Model, error) {
+	configured, ok := map[string]string{
+		string(catalogue.TierFast): m.tiers.Fast, string(catalogue.TierDefault): m.tiers.Default, string(catalogue.TierSmart): m.tiers.Smart,
+	}[name]
+	switch {
+	case !ok || of == "":
+		return m.Find(name)
+	case configured != "":
+		return m.Find(configured)
+	case m.player != nil:
+		return m.Find(of)
 	}
 	own, err := m.catalogue.Resolve(of)
 	if err != nil {
 		return m.Find(of)
 	}
-	if quick, err := m.catalogue.Resolve(string(catalogue.TierFast)); err == nil && quick.Provider == own.Provider && !simulated(quick) {
-		return m.Find(quick.Ref())
+	if chosen, err := m.catalogue.Resolve(name); err == nil && chosen.Provider == own.Provider && !simulated(chosen) {
+		return m.Find(chosen.Ref())
 	}
 	return m.Find(of)
 }

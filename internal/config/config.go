@@ -14,7 +14,7 @@
 //	model: anthropic/claude-sonnet-5   # for a chat that names none
 //	tiers:                             # what fast, default and smart stand for
 //	  fast: groq/qwen/qwen3-32b
-//	  smart: opus
+//	  smart: opus@high                 # behind @ how much it is to think
 //	fallback_wait: 20s                 # before a call turns to its next model
 //	limits:                            # calls under way at once
 //	  anthropic: 64
@@ -22,6 +22,8 @@
 //	providers:
 //	  anthropic:
 //	    key_env: WORK_ANTHROPIC_KEY    # or key: ${NAME}, or key: with the key itself
+//	    effort: medium                 # none, minimal, low, medium, high, xhigh, max
+//	    show_thinking: true            # ask for what models thought, or a summary of it
 //	  openai:
 //	    disabled: true                 # there is a key, but not for this
 //	  azure:
@@ -37,10 +39,34 @@
 //	        name: The big one
 //	        window: 200k
 //	        max_output: 32k
-//	        price: {input: 1.25, output: 10, cache_read: 0.125, cache_write: 1.25} # dollars per million tokens
+//	        price:                     # dollars per million tokens
+//	          input: 1.25
+//	          output: 10
+//	          cache_read: 0.125
+//	          cache_write: 1.25
+//	          long: {above: 200k, input: 2.5, output: 15} # for requests of more input; none: there is no such price
+//	        effort: low                # likewise for one model
+//	        thinking_tokens: 8k        # instead of an effort, in tokens
 //	        images: true
 //	        reasoning: true
 //	        tools: true
+//	permissions:
+//	  mode: ask                        # read-only, ask, edits, trusted
+//	  allow: [Bash(go test *), Edit(docs/**), web_fetch(*.example.com)]
+//	  ask: [Bash(git push *)]
+//	  deny: [Read(secrets/**)]
+//	  timeout: 1h                      # an approval that nobody answers by then counts as denied
+//	questions:
+//	  confidence: 0.7                  # from which the orchestrator may answer for you
+//	  same_limit: 2                    # how often it may answer the same question
+//	  timeout: 24h                     # then the agent goes on without an answer
+//	budget: {tokens: 2M, cost: 5, ask: 30m} # for each message; ask: how long you have to extend it
+//	agents: {max: 2000, parallel: 64}  # in one chat
+//	web:
+//	  allow: [localhost:3000]          # private addresses that may be fetched
+//	  search: {provider: brave, key_env: BRAVE_API_KEY} # or tavily, or searxng with base_url
+//	sandbox: {hide: [~/letters]}       # what commands must not read, beside the usual keys
+//	mcpServers: {}                     # in the usual JSON shape; or in mcp.json beside this file
 //	trust: [~/work]                    # in the user's file only: projects that may set all of this
 //
 // It is a leaf: it knows neither models nor their catalogue, only what is
@@ -75,6 +101,7 @@ type Config struct {
 	Limits       map[string]Limit // by provider, or by provider/model; see Limit
 	Providers    []Provider       // in the order of the files
 	Trust        []string         // folders whose project files are trusted
+	Agents       Agents
 
 	Files    []string  // those that were read, in the order of reading
 	Warnings []Problem // what was passed over
@@ -105,6 +132,7 @@ type Provider struct {
 	Headers  []Pair // added to each request
 	Query    []Pair // added to each address
 	Disabled bool   // do not use it, even though there is a key
+	Thinking Thinking
 	Models   []Model
 }
 
@@ -122,14 +150,34 @@ type Model struct {
 	Window    int64  // tokens
 	MaxOutput int64  // tokens
 	Price     Price
+	Thinking  Thinking
 	Images    *bool
 	Reasoning *bool
 	Tools     *bool
 }
 
+// Thinking is what is said about how much models are to think: an effort or a
+// number of tokens, and whether they are to tell. Empty: not said.
+type Thinking struct {
+	Effort string // one of Efforts
+	Tokens int64
+	Show   *bool
+}
+
+// Efforts are the words for how much a model is to think.
+var Efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+
 // Price is what is said about a price, in millionths of a dollar per million
 // tokens.
 type Price struct {
+	Input, Output, CacheRead, CacheWrite *int64
+	Long                                 *LongPrice
+}
+
+// LongPrice is what is said about the price of requests with more input than
+// Above tokens; 0: there is no such price.
+type LongPrice struct {
+	Above                                int64
 	Input, Output, CacheRead, CacheWrite *int64
 }
 

@@ -159,8 +159,40 @@ func TestExample(t *testing.T) {
 	w := newWorld(t)
 	w.user(text.String())
 	c := w.must()
-	if len(c.Warnings) > 0 || len(c.Providers) != 4 || c.Tiers.Smart != "opus" || c.Limit("anthropic", "claude-opus-4-8").Max != 8 {
+	if len(c.Warnings) > 0 || len(c.Providers) != 4 || c.Tiers.Smart != "opus@high" || c.Limit("anthropic", "claude-opus-4-8").Max != 8 {
 		t.Errorf("got %v, warnings %v", c, c.Warnings)
+	}
+}
+
+func TestThinkingAndLongPrices(t *testing.T) {
+	w := newWorld(t)
+	w.user(`
+providers:
+  anthropic:
+    effort: High
+    show_thinking: true
+    models:
+      m: {thinking_tokens: 8k, price: {long: {above: 200k, input: 2.5, output: 15, cache_read: 0.25}}}
+      n: {effort: low, price: {long: none}}
+`)
+	c := w.must()
+	p, _ := c.Provider("anthropic")
+	if p.Thinking.Effort != "high" || p.Thinking.Tokens != 0 || p.Thinking.Show == nil || !*p.Thinking.Show {
+		t.Errorf("the provider: %+v", p.Thinking)
+	}
+	m, n := p.Models[0], p.Models[1]
+	if m.Thinking.Effort != "" || m.Thinking.Tokens != 8000 || m.Thinking.Show != nil || n.Thinking.Effort != "low" {
+		t.Errorf("the models: %+v, %+v", m.Thinking, n.Thinking)
+	}
+	l := m.Price.Long
+	if l == nil || l.Above != 200_000 || *l.Input != 2_500_000 || *l.Output != 15_000_000 || *l.CacheRead != 250_000 || l.CacheWrite != nil {
+		t.Errorf("the price: %+v", l)
+	}
+	if n.Price.Long == nil || n.Price.Long.Above != 0 || !n.Price.Said() {
+		t.Errorf("no price for long requests: %+v", n.Price)
+	}
+	if c.Where("providers.anthropic.effort") == "" || c.Where("providers.anthropic.models.m.thinking_tokens") == "" {
+		t.Error("it is not known where this was said")
 	}
 }
 
@@ -212,6 +244,12 @@ func TestBrokenFilesNameFileAndLine(t *testing.T) {
 		{"price", "providers:\n  a:\n    models:\n      m:\n        price: {input: cheap}\n", 5, "dollars per million"},
 		{"negative price", "providers:\n  a:\n    models:\n      m:\n        price: {input: -3}\n", 5, "dollars per million"},
 		{"price of one number", "providers:\n  a:\n    models:\n      m:\n        price: 3\n", 5, "must be a mapping"},
+		{"effort", "providers:\n  a:\n    effort: much\n", 3, "none, minimal, low"},
+		{"thinking", "providers:\n  a:\n    models:\n      m:\n        thinking_tokens: few\n", 5, "such as 64 or 200k"},
+		{"shown thinking", "providers:\n  a:\n    show_thinking: maybe\n", 3, "true or false"},
+		{"long price of one number", "providers:\n  a:\n    models:\n      m:\n        price:\n          long: 3\n", 6, "must be none"},
+		{"long price without a number", "providers:\n  a:\n    models:\n      m:\n        price:\n          long: {input: 1, output: 2}\n", 6, "above how many tokens"},
+		{"long price without output", "providers:\n  a:\n    models:\n      m:\n        price:\n          long: {above: 200k, input: 1}\n", 6, "input and output"},
 		{"ability", "providers:\n  a:\n    models:\n      m:\n        images: maybe\n", 5, "true or false"},
 		{"duration", "fallback_wait: 20\n", 1, "20s"},
 		{"mapping instead of text", "model:\n  a: b\n", 1, "single value"},

@@ -22,6 +22,7 @@ func (r *reader) top(v value) {
 		"providers":     {set: r.providers},
 		"trust":         {set: r.trust},
 	}
+	r.agentFields(known)
 	r.fields(v, known)
 }
 
@@ -143,6 +144,7 @@ func (r *reader) provider(v value, p *Provider) {
 		}},
 		"models": {set: func(v value) { r.models(v, p) }},
 	}
+	r.thinking(known, &p.Thinking)
 	r.fields(v, known)
 	if key > 0 && env > 0 {
 		r.fail(max(key, env), "%s has both key and key_env: keep one of them", v.path)
@@ -280,7 +282,7 @@ func (r *reader) model(v value, m *Model) {
 			}
 		}}
 	}
-	r.fields(v, map[string]field{
+	known := map[string]field{
 		"name":       {set: r.textInto(&m.Name)},
 		"window":     tokens(&m.Window),
 		"max_output": tokens(&m.MaxOutput),
@@ -288,10 +290,49 @@ func (r *reader) model(v value, m *Model) {
 		"images":     ability(&m.Images),
 		"reasoning":  ability(&m.Reasoning),
 		"tools":      ability(&m.Tools),
-	})
+	}
+	r.thinking(known, &m.Thinking)
+	r.fields(v, known)
+}
+
+// thinking adds the keys that say how much models are to think. An effort and
+// a number of tokens replace each other.
+func (r *reader) thinking(known map[string]field, t *Thinking) {
+	known["effort"] = field{set: func(v value) {
+		s, ok := r.text(v)
+		if !ok {
+			return
+		}
+		if s = strings.ToLower(s); !slices.Contains(Efforts, s) {
+			r.fail(v.line, "%s must be one of %s", v.path, strings.Join(Efforts, ", "))
+			return
+		}
+		t.Effort, t.Tokens = s, 0
+		r.noted(v)
+	}}
+	known["thinking_tokens"] = field{set: func(v value) {
+		if n, ok := r.count(v); ok {
+			t.Effort, t.Tokens = "", n
+			r.noted(v)
+		}
+	}}
+	known["show_thinking"] = field{set: func(v value) {
+		if b, ok := r.flag(v); ok {
+			t.Show = b
+			r.noted(v)
+		}
+	}}
 }
 
 func (r *reader) price(v value, p *Price) {
+	known := r.rates(&p.Input, &p.Output, &p.CacheRead, &p.CacheWrite)
+	known["long"] = field{set: func(v value) { r.longPrice(v, p) }}
+	r.fields(v, known)
+	r.noted(v)
+}
+
+// rates are the keys of a price.
+func (r *reader) rates(input, output, cacheRead, cacheWrite **int64) map[string]field {
 	into := func(to **int64) field {
 		return field{set: func(v value) {
 			if n, ok := r.dollars(v); ok {
@@ -299,9 +340,33 @@ func (r *reader) price(v value, p *Price) {
 			}
 		}}
 	}
-	r.fields(v, map[string]field{
-		"input": into(&p.Input), "output": into(&p.Output),
-		"cache_read": into(&p.CacheRead), "cache_write": into(&p.CacheWrite),
-	})
-	r.noted(v)
+	return map[string]field{
+		"input": into(input), "output": into(output), "cache_read": into(cacheRead), "cache_write": into(cacheWrite),
+	}
+}
+
+// longPrice reads what requests with much input cost, or that they cost what
+// others do.
+func (r *reader) longPrice(v value, p *Price) {
+	if !r.isMapping(v) {
+		if s, ok := r.text(v); ok && strings.EqualFold(s, "none") {
+			p.Long = &LongPrice{}
+		} else if ok {
+			r.fail(v.line, "%s must be none, or have the keys above, input and output", v.path)
+		}
+		return
+	}
+	l := &LongPrice{}
+	known := r.rates(&l.Input, &l.Output, &l.CacheRead, &l.CacheWrite)
+	known["above"] = field{set: func(v value) {
+		if n, ok := r.count(v); ok {
+			l.Above = n
+		}
+	}}
+	r.fields(v, known)
+	if l.Above == 0 || l.Input == nil || l.Output == nil {
+		r.fail(v.line, "%s must say above how many tokens of input it counts, and the price of input and output there", v.path)
+		return
+	}
+	p.Long = l
 }

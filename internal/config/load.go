@@ -118,6 +118,9 @@ func homeOf(env func(string) string) string {
 	return ""
 }
 
+// Trusts tells whether the user trusts the project in dir.
+func (c *Config) Trusts(dir string, env func(string) string) bool { return c.trusts(dir, homeOf(env)) }
+
 // trusts tells whether the user trusts the project in dir.
 func (c *Config) trusts(dir, home string) bool {
 	dir = realPath(dir)

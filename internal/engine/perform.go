@@ -49,6 +49,10 @@ type Performer interface {
 	// to by its id.
 	Prompt(id string) (string, bool)
 
+	// Report sums up what an agent that ends did, from the records of its tool
+	// calls, and compares its result with that.
+	Report(st agent.State, records []json.RawMessage, result string) json.RawMessage
+
 	// Results renders the results of tasks for the parent's model.
 	Results(tasks []store.Task) string
 }

@@ -195,6 +195,7 @@ func (p *projection) addResults(f agent.AddResults) error {
 		for i := range rows {
 			if end, ok := p.tx.ends[rows[i].ID]; ok {
 				rows[i].Result, rows[i].Error, rows[i].ErrorKind, rows[i].Reason = end.Result, end.Error, end.ErrorKind, end.Reason
+				rows[i].Metadata = end.Metadata
 			}
 			if rows[i].Reason == "" || g.Late.Has(i) { // what it still reported is recorded, not delivered
 				rows[i].Result, rows[i].Error, rows[i].ErrorKind, rows[i].Reason = "", endText(g.Rest), "", string(g.Rest)
@@ -417,6 +418,13 @@ func (p *projection) conclude(f agent.Conclude) error {
 	if !f.Outcome.Success() && end.ErrorKind == "" {
 		end.ErrorKind = string(f.Outcome.Reason)
 	}
+	var records []json.RawMessage
+	if p.s.state.Records > 0 {
+		if records, err = p.tx.e.cfg.Store.Records(p.tx.e.base, end.ID); err != nil {
+			return fmt.Errorf("reading what %s did: %w", end.ID, err)
+		}
+	}
+	end.Metadata = p.tx.e.cfg.Performer.Report(p.s.state, records, end.Result)
 	p.tx.ends[end.ID] = end
 	p.doc(end)
 	return nil

@@ -2,11 +2,11 @@ package orchestrate
 
 import (
 	"context"
-	_ "embed"
+
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/cadre-dev/cadre/internal/agent"
@@ -27,9 +27,6 @@ const (
 
 // ReadArtifact is the name of the tool that reads artifacts in pieces.
 const ReadArtifact = "read_artifact"
-
-//go:embed read_artifact.md
-var artifactText string
 
 // bound turns a large text result into a preview and its artifact. Images stay
 // as they are.
@@ -57,6 +54,15 @@ func bound(id string, run agent.RunTool, parts []message.Part) ([]message.Part, 
 	return out, a
 }
 
+// kept stores output that a tool has bounded by itself, as a whole.
+func kept(id string, run agent.RunTool, res tool.Result) ([]message.Part, *agent.Artifact) {
+	a := &agent.Artifact{
+		ID: fmt.Sprintf("%s-a%d.%d", id, run.Turn, run.Call), Name: res.Whole.Name, MediaType: res.Whole.MediaType, Data: res.Whole.Data,
+	}
+	note := fmt.Sprintf("[The whole is artifact %s: read it in pieces with %s.]", a.ID, ReadArtifact)
+	return append(slices.Clone(res.Parts), message.TextPart{Text: note}), a
+}
+
 // Artifacts is where artifacts are read from.
 type Artifacts interface {
 	Artifact(ctx context.Context, id string) (*store.Artifact, error)
@@ -65,7 +71,7 @@ type Artifacts interface {
 // ArtifactTool makes the tool that reads artifacts of the agent's own chat.
 func ArtifactTool(from Artifacts) tool.Tool {
 	return tool.Tool{
-		Name: ReadArtifact, Description: strings.TrimSpace(artifactText), Class: tool.Reads,
+		Name: ReadArtifact, Description: text(ReadArtifact), Class: tool.Reads,
 		Schema: json.RawMessage(`{"type":"object","required":["id"],"additionalProperties":false,"properties":{"id":{"type":"string"},"offset":{"type":"integer","minimum":0},"limit":{"type":"integer","minimum":1,"maximum":40000}}}`),
 		Run: func(ctx context.Context, env tool.Env, input json.RawMessage) (tool.Result, error) {
 			in := struct {

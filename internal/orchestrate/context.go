@@ -224,7 +224,7 @@ const summaryPrompt = "You shorten the record of an agent's work so that it can 
 	"Leave out how it was found. Write short lines, no introduction."
 
 func (p *Performer) askSummary(ctx context.Context, job engine.Job, record string, ev *agent.Compacted) (string, error) {
-	model, err := p.models.Fast(first(job.Spec.Models))
+	model, err := p.models.Tier("fast", first(job.Spec.Models))
 	if err != nil {
 		return "", err
 	}

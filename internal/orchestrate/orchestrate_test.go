@@ -35,7 +35,13 @@ func (m *models) Find(name string) (Model, error) {
 	return Model{Provider: m, Ref: "test/one", Name: "one", Price: agent.Price{Known: true, Input: 1_000_000, Output: 2_000_000}}, nil
 }
 
-func (m *models) Fast(of string) (Model, error) { return m.Find(of) }
+func (m *models) Tier(name, of string) (Model, error) {
+	switch name {
+	case "fast", "default", "smart":
+		return m.Find(of)
+	}
+	return m.Find(name)
+}
 
 func (m *models) Call(_ context.Context, req *llm.Request, onDelta func(llm.Delta)) (*llm.Reply, error) {
 	m.asked = req
@@ -70,7 +76,7 @@ func newPerformer(t *testing.T, m *models) *Performer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(roles, tools, m, schedule.New(schedule.Config{}), slog.New(slog.DiscardHandler))
+	return New(Config{Roles: roles, Tools: tools, Models: m, Places: schedule.New(schedule.Config{}), Log: slog.New(slog.DiscardHandler)})
 }
 
 // shelf holds one artifact.
@@ -162,7 +168,7 @@ func TestNewChat(t *testing.T) {
 
 func propose(t *testing.T, p *Performer, spec agent.Spec, name, input string) agent.Proposal {
 	t.Helper()
-	return p.propose(spec, message.ToolCall{ID: "c", Name: name, Input: json.RawMessage(input)})
+	return p.propose(t.Context(), engine.Job{Spec: spec}, message.ToolCall{ID: "c", Name: name, Input: json.RawMessage(input)})
 }
 
 func TestPlan(t *testing.T) {
@@ -347,7 +353,7 @@ func TestFirstRequestIsSmall(t *testing.T) {
 	spec := plan.Tasks[0].Spec
 	prompt, _ := p.Prompt(spec.Prompt)
 	size := len(prompt)
-	for _, s := range p.specsOf(spec.Tools) {
+	for _, s := range p.specsOf(spec) {
 		size += len(s.Name) + len(s.Description) + len(s.Schema)
 	}
 	if size > 4096 {

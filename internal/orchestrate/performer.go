@@ -1,8 +1,8 @@
 package orchestrate
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,7 +16,9 @@ import (
 	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/llm/schedule"
 	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/permission"
 	"github.com/cadre-dev/cadre/internal/role"
+	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/tool"
 )
 
@@ -24,10 +26,10 @@ import (
 type Models interface {
 	// Find returns a model. The error says what to do.
 	Find(name string) (Model, error)
-	// Fast returns the model for small work of the system itself on behalf of
-	// an agent that uses the given one. It sends nothing to a provider that
-	// nobody chose.
-	Fast(of string) (Model, error)
+	// Tier returns the model that a tier (fast, default, smart) means for an
+	// agent whose parent uses the given one; any other name it finds as Find
+	// does. It sends nothing to a provider that nobody chose.
+	Tier(name, of string) (Model, error)
 }
 
 // Model is a model and what is known of it.
@@ -68,13 +70,63 @@ func (m Model) free() bool {
 	return known && cost == 0
 }
 
+// Config is what a Performer is made of.
+type Config struct {
+	Roles  *role.Registry
+	Tools  *tool.Registry
+	Models Models
+	Places *schedule.Scheduler
+	Log    *slog.Logger
+
+	Store   Reader                              // what is on record
+	Policy  func(dir string) permission.Policy  // what agents that work there may do; nil: the default
+	Ledger  *tool.Ledger                        // nil: nobody keeps one
+	Trees   Worktrees                           // nil: there are none
+	About   func(dir string) []role.Instruction // what a project wants its agents to know; nil: nothing
+	Asking  Asking
+	Approve time.Duration // how long an approval waits before it counts as denied, 0 = for ever
+	Budget  time.Duration // how long the user is given to extend a spent budget, 0 = never asked
+	Limits  agent.Limits  // of every chat: agents in all
+}
+
+// Asking is how questions of sub-agents are handled.
+type Asking struct {
+	Confidence int           // percent from which the orchestrator's model may answer for the user, 0 = never
+	SameLimit  int           // how often it may answer the same question
+	Timeout    time.Duration // how long a question waits for the user, 0 = for ever
+}
+
+// Reader is what a Performer reads of the store.
+type Reader interface {
+	Artifacts
+	Agent(ctx context.Context, id string) (*store.Agent, error)
+	Children(ctx context.Context, agent string) ([]store.Agent, error)
+	Tree(ctx context.Context, chat string) ([]store.Agent, error)
+	Task(ctx context.Context, id string) (*store.Task, error)
+	History(ctx context.Context, agent string, from int) ([]store.Message, error)
+	ToolCall(ctx context.Context, agent string, turn, call int) (*store.ToolCall, error)
+	ToolCalls(ctx context.Context, agent string) ([]store.ToolCall, error)
+	Inbox(ctx context.Context, q store.InboxQuery) ([]store.Item, error)
+	Item(ctx context.Context, id string) (*store.Item, error)
+}
+
 // Performer implements engine.Performer with roles, tools and models.
 type Performer struct {
-	roles  *role.Registry
-	tools  *tool.Registry
-	models Models
-	places *schedule.Scheduler
-	log    *slog.Logger
+	roles   *role.Registry
+	tools   *tool.Registry
+	models  Models
+	places  *schedule.Scheduler
+	log     *slog.Logger
+	store   Reader
+	policy  func(dir string) permission.Policy
+	ledger  *tool.Ledger
+	trees   Worktrees
+	about   func(dir string) []role.Instruction
+	asking  Asking
+	approve time.Duration
+	budget  time.Duration
+	limits  agent.Limits
+	deliver func(ctx context.Context, agent string, ev agent.Event) error // nil before Bind
 
 	mu      sync.Mutex
 	prompts map[string]string // by id
@@ -84,9 +136,27 @@ type Performer struct {
 var _ engine.Performer = (*Performer)(nil)
 
 // New makes a Performer.
-func New(roles *role.Registry, tools *tool.Registry, models Models, places *schedule.Scheduler, log *slog.Logger) *Performer {
-	return &Performer{roles: roles, tools: tools, models: models, places: places, log: log, prompts: map[string]string{}, specs: map[string][]llm.Tool{}}
+func New(c Config) *Performer {
+	p := &Performer{
+		roles: c.Roles, tools: c.Tools, models: c.Models, places: c.Places, log: c.Log, store: c.Store,
+		policy: c.Policy, ledger: c.Ledger, trees: c.Trees, about: c.About,
+		asking: c.Asking, approve: c.Approve, budget: c.Budget, limits: c.Limits,
+		prompts: map[string]string{}, specs: map[string][]llm.Tool{},
+	}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	if p.policy == nil {
+		p.policy = func(string) permission.Policy { return permission.Policy{} }
+	}
+	if p.about == nil {
+		p.about = func(string) []role.Instruction { return nil }
+	}
+	return p
 }
+
+// Bind tells it what runs the agents.
+func (p *Performer) Bind(r engine.Runtime) { p.deliver = r.Deliver }
 
 // Root is what a chat is opened with.
 type Root struct {
@@ -106,7 +176,7 @@ func (p *Performer) NewChat(root Root) (engine.NewChat, error) {
 		}
 		return engine.NewChat{}, fmt.Errorf("there is no role %q; there are %s", root.Role, strings.Join(names, ", "))
 	}
-	models, err := p.find(strings.Split(root.Model, ","))
+	models, err := p.find(strings.Split(root.Model, ","), agent.Spec{})
 	if err != nil {
 		return engine.NewChat{}, err
 	}
@@ -119,10 +189,12 @@ func (p *Performer) NewChat(root Root) (engine.NewChat, error) {
 	if l := root.Limits.Active; l > 0 {
 		spec.Limits.Active = l
 	}
-	spec.Limits.Tokens, spec.Limits.Cost = root.Limits.Tokens, root.Limits.Cost
-	prompt := promptText(r, p.roles, "", spec)
+	spec.Limits.Agents = p.limits.Agents
+	spec.Limits.Tokens, spec.Limits.Cost = cmp.Or(root.Limits.Tokens, p.limits.Tokens), cmp.Or(root.Limits.Cost, p.limits.Cost)
+	spec.AskTimeout, spec.BudgetWait = p.asking.Timeout.Milliseconds(), p.budget.Milliseconds()
+	prompt := p.promptText(r, "", spec)
 	spec.Prompt = p.keep(prompt)
-	return engine.NewChat{Spec: spec, Prompt: prompt, Tokens: int64(len(prompt))/4 + p.toolTokens(spec.Tools)}, nil
+	return engine.NewChat{Spec: spec, Prompt: prompt, Tokens: int64(len(prompt))/4 + p.toolTokens(spec)}, nil
 }
 
 // use gives a spec its model and those to fall back to.
@@ -137,40 +209,33 @@ func use(s *agent.Spec, models []Model) {
 	}
 }
 
-// find finds several models.
-func (p *Performer) find(names []string) ([]Model, error) {
-	var out []Model
-	for _, name := range names {
-		m, err := p.models.Find(strings.TrimSpace(name))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, m)
-	}
-	return out, nil
-}
-
-// specsOf describes tools to a model, in the fixed order of their names.
-func (p *Performer) specsOf(names []string) []llm.Tool {
-	key := strings.Join(names, ",")
+// specsOf describes an agent's tools to a model, in the fixed order of their
+// names. A result has the form that its agent was asked for.
+func (p *Performer) specsOf(spec agent.Spec) []llm.Tool {
+	key := strings.Join(spec.Tools, ",") + string(spec.Output)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s, ok := p.specs[key]; ok {
 		return s
 	}
 	var out []llm.Tool
-	for _, name := range names {
-		if t, ok := p.tools.Get(name); ok {
-			out = append(out, llm.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
+	for _, name := range spec.Tools {
+		t, ok := p.tools.Get(name)
+		if !ok {
+			continue
 		}
+		if name == SubmitResult && len(spec.Output) > 0 {
+			t.Schema = spec.Output
+		}
+		out = append(out, llm.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
 	}
 	p.specs[key] = out
 	return out
 }
 
-func (p *Performer) toolTokens(names []string) int64 {
+func (p *Performer) toolTokens(spec agent.Spec) int64 {
 	n := 0
-	for _, t := range p.specsOf(names) {
+	for _, t := range p.specsOf(spec) {
 		n += len(t.Name) + len(t.Description) + len(t.Schema)
 	}
 	return int64(n / 4)
@@ -198,6 +263,9 @@ func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.Ca
 	if err != nil {
 		return failed(&llm.Error{Kind: llm.ErrNotFound, Message: err.Error()})
 	}
+	if _, err := p.workDir(ctx, job.Spec); err != nil {
+		return failed(&llm.Error{Kind: llm.ErrBadRequest, Message: err.Error()})
+	}
 	reply, err := p.placed(job, call, model, begun).Call(ctx, p.request(job, call, model.Name), func(d llm.Delta) {
 		if info.FirstAt == 0 {
 			info.FirstAt = job.Now().UnixMilli()
@@ -207,7 +275,7 @@ func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.Ca
 	if err != nil {
 		return failed(err)
 	}
-	return p.replied(job, call, reply, model, info)
+	return p.replied(ctx, job, call, reply, model, info)
 }
 
 // placed is the model's provider behind the scheduler. A call that has to wait
@@ -251,7 +319,7 @@ func (p *Performer) request(job engine.Job, call agent.CallModel, model string) 
 			Chat: job.Spec.Chat, Agent: job.Spec.ID, Name: job.Spec.Name, Role: job.Spec.Role, Depth: job.Spec.Depth,
 			Task: taskOf(job.History), Dir: job.Spec.Dir, Turn: call.Turn, Try: call.Try,
 		},
-		Model: model, System: job.System, Tools: p.specsOf(job.Spec.Tools), Messages: visible(job.History, job.View), Memo: job.Memo, MaxOutput: call.MaxOutput,
+		Model: model, System: job.System, Tools: p.specsOf(job.Spec), Temperature: job.Spec.Temperature, Messages: visible(job.History, job.View), Memo: job.Memo, MaxOutput: call.MaxOutput,
 	}
 }
 
@@ -265,7 +333,7 @@ func taskOf(history []message.Message) string {
 	return ""
 }
 
-func (p *Performer) replied(job engine.Job, call agent.CallModel, reply *llm.Reply, model Model, info agent.CallInfo) agent.Event {
+func (p *Performer) replied(ctx context.Context, job engine.Job, call agent.CallModel, reply *llm.Reply, model Model, info agent.CallInfo) agent.Event {
 	body := message.Message{Role: message.Assistant, Kind: message.KindReply, Parts: reply.Parts}
 	spent, priced := model.spent(reply.Usage, sizeOf(job.History), body.Size())
 	ev := agent.ModelReplied{
@@ -275,7 +343,7 @@ func (p *Performer) replied(job engine.Job, call agent.CallModel, reply *llm.Rep
 		Priced: priced, Tokens: spent.Tokens, Body: body,
 	}
 	for _, c := range body.Calls() {
-		ev.Calls = append(ev.Calls, p.propose(job.Spec, c))
+		ev.Calls = append(ev.Calls, p.propose(ctx, job, c))
 	}
 	info.EndedAt, info.Usage, info.RequestID = job.Now().UnixMilli(), reply.Usage, reply.RequestID
 	if reply.Model != "" {
@@ -291,44 +359,4 @@ func sizeOf(messages []message.Message) int {
 		n += m.Size()
 	}
 	return n
-}
-
-// RunTool implements engine.Performer.
-func (p *Performer) RunTool(ctx context.Context, job engine.Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event {
-	finished := func(isError bool, parts []message.Part) agent.Event {
-		ev := agent.ToolFinished{Turn: run.Turn, Call: run.Call, IsError: isError}
-		ev.Parts, ev.Artifact = bound(job.Spec.ID, run, parts)
-		ev.Tokens = engine.Tokens(message.Message{Parts: ev.Parts})
-		return ev
-	}
-	if run.Class != agent.ClassRead && !start() {
-		return nil // no longer wanted
-	}
-	env := tool.Env{Chat: job.Spec.Chat, Agent: job.Spec.ID, Dir: job.Spec.Dir}
-	res, err := p.tools.Run(ctx, run.Name, env, input)
-	if err != nil {
-		var crash *tool.PanicError
-		if errors.As(err, &crash) {
-			p.log.Error("a tool panicked", "agent", job.Spec.ID, "path", job.Spec.Path, "err", crash)
-		}
-		return finished(true, []message.Part{message.TextPart{Text: err.Error()}})
-	}
-	return finished(res.IsError, res.Parts)
-}
-
-// Consult implements engine.Performer: without an answer of the
-// orchestrator's model the question goes to the user.
-func (p *Performer) Consult(_ context.Context, job engine.Job, c agent.Consult) agent.Event {
-	return agent.Consulted{Item: c.Item}
-}
-
-// Accept implements engine.Performer. No role has an acceptance command in
-// this version, so that it is never asked.
-func (p *Performer) Accept(_ context.Context, job engine.Job) agent.Event {
-	return agent.AcceptanceDone{Output: "acceptance commands cannot be run by this version"}
-}
-
-// Inspect implements engine.Performer.
-func (p *Performer) Inspect(_ context.Context, job engine.Job) agent.Event {
-	return agent.WorkInspected{Empty: true}
 }

@@ -1,15 +1,22 @@
+// Plans: what a reply asks for is looked at before the machine sees it. A
+// delegation is read into a plan, or refused with everything that is wrong
+// with it.
+
 package orchestrate
 
 import (
+	"bytes"
 	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/role"
 	"github.com/cadre-dev/cadre/internal/tool"
@@ -17,54 +24,155 @@ import (
 
 // propose looks at a tool call before the machine does: what it is, whether
 // its input is valid, and, for a delegation, what it asks for.
-func (p *Performer) propose(spec agent.Spec, call message.ToolCall) agent.Proposal {
+func (p *Performer) propose(ctx context.Context, job engine.Job, call message.ToolCall) agent.Proposal {
 	out := agent.Proposal{ID: call.ID, Name: call.Name, Class: agent.ClassRead}
 	t, ok := p.tools.Get(call.Name)
-	if !ok || !slices.Contains(spec.Tools, call.Name) {
+	if !ok || !slices.Contains(job.Spec.Tools, call.Name) {
 		return out // the machine refuses it
 	}
-	switch {
-	case call.Name == SpawnAgents:
-		out.Class = agent.ClassDelegate
-	case call.Name == SubmitResult:
-		out.Class = agent.ClassSubmit
-	case call.Name == SubmitError:
-		out.Class = agent.ClassGiveUp
-	case t.Class != tool.Reads:
-		out.Class = agent.ClassWrite
-	}
-	if err := p.tools.Validate(call.Name, call.Input); err != nil {
+	if err := p.validate(job.Spec, call); err != nil {
+		out.Class = p.classOf(ctx, job, t, nil)
 		out.Refused, out.Why = true, err.Error()
 		return out
 	}
-	if out.Class == agent.ClassDelegate {
-		plan, err := p.plan(spec, call.Input)
+	out.Class = p.classOf(ctx, job, t, call.Input)
+	switch out.Class {
+	case agent.ClassDelegate:
+		plan, err := p.plan(ctx, job, call)
 		if err != nil {
 			out.Refused, out.Why = true, err.Error()+". No task was started."
 			return out
 		}
-		out.Plan = plan
+		out.Plan, out.Key = plan, keyOf(call)
+	case agent.ClassAsk:
+		out.Question = hashOf(questionText(string(call.Input)))
+	case agent.ClassRead, agent.ClassWrite:
+		if !t.Polls && t.Class != tool.Delegates {
+			out.Key = keyOf(call)
+		}
+	case agent.ClassSubmit, agent.ClassGiveUp:
 	}
 	return out
 }
 
-type spawnInput struct {
-	Tasks []struct {
-		Task    string `json:"task"`
-		Role    string `json:"role"`
-		Cwd     string `json:"cwd"`
-		Model   string `json:"model"`
-		Timeout string `json:"timeout"`
-	} `json:"tasks"`
-	Wait       json.RawMessage `json:"wait"`
-	Deadline   string          `json:"deadline"`
-	Background bool            `json:"background"`
+// validate checks the input of a call. A result has the form that its agent
+// was asked for.
+func (p *Performer) validate(spec agent.Spec, call message.ToolCall) error {
+	if call.Name != SubmitResult || len(spec.Output) == 0 {
+		return p.tools.Validate(call.Name, call.Input)
+	}
+	form, err := tool.NewForm(SubmitResult, spec.Output)
+	if err != nil {
+		return err
+	}
+	return form.Validate(call.Input)
 }
 
-// plan reads the input of spawn_agents. One bad task and there is no plan;
-// what is wrong with all of them is told at once.
-func (p *Performer) plan(parent agent.Spec, input json.RawMessage) (*agent.Plan, error) {
-	var in spawnInput
+// classOf sorts a call by how the machine treats it. Without input it is the
+// class of the tool in general.
+func (p *Performer) classOf(ctx context.Context, job engine.Job, t tool.Tool, input json.RawMessage) agent.Class {
+	switch t.Name {
+	case SpawnAgents, DelegateTo, ContinueAgent:
+		return agent.ClassDelegate
+	case SubmitResult:
+		return agent.ClassSubmit
+	case SubmitError:
+		return agent.ClassGiveUp
+	case AskUser:
+		return agent.ClassAsk
+	}
+	if _, ok := byRole(p.roles, t.Name); ok {
+		return agent.ClassDelegate
+	}
+	if t.Class == tool.Reads || t.Repeatable {
+		return agent.ClassRead
+	}
+	if t.Class == tool.Executes && t.Plan != nil && input != nil {
+		// A command that only reads runs beside others, and again after a crash.
+		if action, err := t.Plan(ctx, p.env(job), input); err == nil && action.Class == tool.Reads {
+			return agent.ClassRead
+		}
+	}
+	return agent.ClassWrite
+}
+
+// keyOf identifies a call by its name and input, however that is spaced.
+func keyOf(call message.ToolCall) string {
+	var b bytes.Buffer
+	if json.Compact(&b, call.Input) != nil {
+		return ""
+	}
+	return hashOf(call.Name + " " + b.String())
+}
+
+func hashOf(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:8])
+}
+
+// planner reads one delegating call.
+type planner struct {
+	*Performer
+	ctx     context.Context
+	job     engine.Job // of the parent
+	dir     string     // where the parent works
+	prompts map[string]prepared
+}
+
+// prepared is a prompt that several tasks of one call share.
+type prepared struct {
+	id     string
+	tokens int64
+}
+
+// wish is one task as a call asks for it.
+type wish struct {
+	Role     string          `json:"role"`
+	Task     string          `json:"task"`
+	Cwd      string          `json:"cwd"`
+	Model    string          `json:"model"`
+	Timeout  string          `json:"timeout"`
+	Files    []string        `json:"context_files"`
+	Criteria string          `json:"success_criteria"`
+	Context  role.Context    `json:"context"`
+	Messages []int           `json:"messages"`
+	Output   json.RawMessage `json:"output_schema"`
+	Accept   string          `json:"acceptance"`
+	Isolate  string          `json:"isolation"`
+	Limits   struct {
+		Turns    int     `json:"turns"`
+		Duration string  `json:"duration"`
+		Tokens   int64   `json:"tokens"`
+		Cost     float64 `json:"cost"`
+	} `json:"limits"`
+}
+
+// plan reads the input of a delegating call. One bad task and there is no
+// plan; what is wrong with all of them is told at once.
+func (p *Performer) plan(ctx context.Context, job engine.Job, call message.ToolCall) (*agent.Plan, error) {
+	dir, err := p.workDir(ctx, job.Spec)
+	if err != nil {
+		return nil, err
+	}
+	pl := &planner{Performer: p, ctx: ctx, job: job, dir: dir, prompts: map[string]prepared{}}
+	switch call.Name {
+	case SpawnAgents:
+		return pl.spawn(call.Input)
+	case DelegateTo:
+		return pl.delegate(call.Input)
+	case ContinueAgent:
+		return pl.resume(call.Input)
+	}
+	return pl.called(call)
+}
+
+func (pl *planner) spawn(input json.RawMessage) (*agent.Plan, error) {
+	var in struct {
+		Tasks      []wish          `json:"tasks"`
+		Wait       json.RawMessage `json:"wait"`
+		Deadline   string          `json:"deadline"`
+		Background bool            `json:"background"`
+	}
 	if err := json.Unmarshal(input, &in); err != nil {
 		return nil, fmt.Errorf("the input cannot be read: %w", err)
 	}
@@ -85,8 +193,8 @@ func (p *Performer) plan(parent agent.Spec, input json.RawMessage) (*agent.Plan,
 		return nil, fmt.Errorf("deadline: %w", err)
 	}
 	var wrong []string
-	for i, t := range in.Tasks {
-		planned, err := p.planTask(parent, t.Task, t.Role, t.Cwd, t.Model, t.Timeout)
+	for i, w := range in.Tasks {
+		planned, err := pl.task(w)
 		if err != nil {
 			wrong = append(wrong, fmt.Sprintf("Task %d: %v", i+1, err))
 			continue
@@ -99,107 +207,202 @@ func (p *Performer) plan(parent agent.Spec, input json.RawMessage) (*agent.Plan,
 	return plan, nil
 }
 
-func (p *Performer) planTask(parent agent.Spec, task, roleName, cwd, model, timeout string) (agent.Planned, error) {
-	if roleName == "" {
-		roleName = first(parent.Delegates)
+func (pl *planner) delegate(input json.RawMessage) (*agent.Plan, error) {
+	var in struct {
+		wish
+		Background bool `json:"background"`
 	}
-	r, ok := p.roles.Get(roleName)
+	if err := json.Unmarshal(input, &in); err != nil {
+		return nil, fmt.Errorf("the input cannot be read: %w", err)
+	}
+	planned, err := pl.task(in.wish)
+	if err != nil {
+		return nil, err
+	}
+	r, _ := pl.roles.Get(planned.Role)
+	return &agent.Plan{Background: in.Background || r.Background, Tasks: []agent.Planned{planned}}, nil
+}
+
+// called plans the use of a role as a tool: its input is the task.
+func (pl *planner) called(call message.ToolCall) (*agent.Plan, error) {
+	r, ok := byRole(pl.roles, call.Name)
 	if !ok {
-		return agent.Planned{}, fmt.Errorf("there is no role %q; you may delegate to %s", roleName, strings.Join(parent.Delegates, ", "))
+		return nil, fmt.Errorf("there is no role behind %s", call.Name)
 	}
-	dir, err := below(parent.Dir, cwd)
+	var fields map[string]any
+	if err := json.Unmarshal(call.Input, &fields); err != nil {
+		return nil, fmt.Errorf("the input cannot be read: %w", err)
+	}
+	var lines []string
+	for _, key := range sortedKeys(fields) {
+		lines = append(lines, fmt.Sprintf("%s: %v", key, fields[key]))
+	}
+	planned, err := pl.as(r.Called(), wish{Task: strings.Join(lines, "\n")})
+	if err != nil {
+		return nil, err
+	}
+	return &agent.Plan{Tasks: []agent.Planned{planned}}, nil
+}
+
+// task plans one task.
+func (pl *planner) task(w wish) (agent.Planned, error) {
+	parent := pl.job.Spec
+	name := cmp.Or(w.Role, defaultRole(parent.Delegates))
+	r, ok := pl.roles.Get(name)
+	if !ok {
+		return agent.Planned{}, fmt.Errorf("there is no role %q; you may delegate to %s", name, strings.Join(parent.Delegates, ", "))
+	}
+	return pl.as(r, w)
+}
+
+// defaultRole is the one for tasks that name none.
+func defaultRole(delegates []string) string {
+	if slices.Contains(delegates, "general") {
+		return "general"
+	}
+	return first(delegates)
+}
+
+// as plans a task for a role.
+func (pl *planner) as(r role.Role, w wish) (agent.Planned, error) {
+	parent := pl.job.Spec
+	dir, err := below(pl.dir, w.Cwd)
 	if err != nil {
 		return agent.Planned{}, err
 	}
-	active, err := millis(timeout)
-	if err != nil {
-		return agent.Planned{}, fmt.Errorf("timeout: %w", err)
-	}
-	names := parent.Models
-	if model = cmp.Or(model, r.Model); model != "" {
-		names = strings.Split(model, ",")
-	}
-	found, err := p.find(names)
+	found, err := pl.modelsOf(r, w.Model, parent)
 	if err != nil {
 		return agent.Planned{}, err
 	}
-	spec := p.spec(r, parent.Depth+1, parent.MaxDepth)
+	spec := pl.spec(r, parent.Depth+1, parent.MaxDepth)
 	spec.Dir = dir
+	spec.Confidence, spec.SameLimit, spec.AskTimeout = parent.Confidence, parent.SameLimit, parent.AskTimeout
+	if parent.Orchestrator() {
+		spec.Confidence, spec.SameLimit, spec.AskTimeout = pl.asking.Confidence, pl.asking.SameLimit, pl.asking.Timeout.Milliseconds()
+	}
 	use(&spec, found)
+	planned := agent.Planned{Role: r.Name, Priced: priced(found), Tokens: r.MaxTokens, Cost: r.MaxCost}
+	if err := pl.limit(&spec, &planned, w); err != nil {
+		return planned, err
+	}
+	if err := pl.demand(&spec, r, w); err != nil {
+		return planned, err
+	}
+	prompt, err := pl.prompt(r, &spec)
+	if err != nil {
+		return planned, err
+	}
+	body, err := pl.brief(r, &spec, &planned, w)
+	if err != nil {
+		return planned, err
+	}
+	planned.Spec, planned.Task = spec, message.Of(message.User, message.KindTask, body)
+	planned.Size = prompt + int64(len(body))/4 + pl.toolTokens(spec) + spec.ContextTokens
+	return planned, nil
+}
+
+// limit takes over the limits that a call states. It can only lower those of
+// the role, but for time, which the role may have guessed too short.
+func (pl *planner) limit(spec *agent.Spec, planned *agent.Planned, w wish) error {
+	active, err := millis(cmp.Or(w.Timeout, w.Limits.Duration))
+	if err != nil {
+		return fmt.Errorf("timeout: %w", err)
+	}
 	if active > 0 {
 		spec.Limits.Active = active
 	}
-	prompt := promptText(r, p.roles, parent.Role, spec)
-	spec.Prompt = p.keep(prompt)
-	body := message.Of(message.User, message.KindTask, task)
-	return agent.Planned{
-		Role: r.Name, Priced: priced(found), Spec: spec, Task: body,
-		Size: int64(len(prompt)+len(task))/4 + p.toolTokens(spec.Tools),
-	}, nil
+	if n := w.Limits.Turns; n > 0 {
+		spec.Limits.Turns = min(spec.Limits.Turns, n)
+	}
+	planned.Tokens = lower(planned.Tokens, w.Limits.Tokens)
+	planned.Cost = lower(planned.Cost, int64(w.Limits.Cost*1e6))
+	return nil
+}
+
+// lower is the lower of two limits, 0 meaning none.
+func lower(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// demand takes over what a result has to be, and where the work is done.
+func (pl *planner) demand(spec *agent.Spec, r role.Role, w wish) error {
+	spec.Output = r.OutputSchema
+	if len(w.Output) > 0 {
+		spec.Output = w.Output
+	}
+	if len(spec.Output) > 0 {
+		if _, err := tool.NewForm("output_schema", spec.Output); err != nil {
+			return err
+		}
+		spec.Schema = true
+	}
+	if spec.Command = cmp.Or(w.Accept, r.Acceptance); spec.Command != "" {
+		trusted := w.Accept == "" && r.Source.Scope != role.Project
+		if err := pl.mayAccept(*spec, trusted); err != nil {
+			return err
+		}
+		spec.Acceptance = true
+	}
+	if cmp.Or(w.Isolate, r.Isolation) == "worktree" {
+		if pl.trees == nil {
+			return fmt.Errorf("isolation: worktrees are not available here")
+		}
+		if err := pl.trees.Check(pl.ctx, spec.Dir); err != nil {
+			return fmt.Errorf("isolation: %w", err)
+		}
+		spec.Worktree, spec.Origin = true, spec.Dir
+	}
+	return nil
+}
+
+// prompt makes the system prompt, once for tasks that share it, and returns
+// its tokens.
+func (pl *planner) prompt(r role.Role, spec *agent.Spec) (int64, error) {
+	key := fmt.Sprint(r.Name, r.AsTool != nil && r.InputSchema != nil, spec.Dir, spec.Worktree, spec.Schema, spec.Limits.Turns, spec.Limits.Active)
+	made, ok := pl.prompts[key]
+	if !ok {
+		text := pl.promptText(r, pl.job.Spec.Role, *spec)
+		made = prepared{pl.keep(text), int64(len(text)) / 4}
+		pl.prompts[key] = made
+	}
+	spec.Prompt = made.id
+	return made.tokens, nil
+}
+
+// modelsOf finds the models of a role: those that the call names, those that
+// the role names, or its parent's.
+func (p *Performer) modelsOf(r role.Role, asked string, parent agent.Spec) ([]Model, error) {
+	if asked != "" {
+		return p.find(strings.Split(asked, ","), parent)
+	}
+	if names := r.Models(); len(names) > 0 {
+		found, err := p.find(names, parent)
+		if err == nil {
+			return found, nil
+		}
+		p.log.Warn("the model of a role cannot be used; its parent's is", "role", r.Name, "model", r.Model, "err", err)
+	}
+	return p.find(parent.Models, parent)
+}
+
+// find finds several models. A tier is that of the parent's provider.
+func (p *Performer) find(names []string, parent agent.Spec) ([]Model, error) {
+	var out []Model
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		m, err := p.models.Tier(name, first(parent.Models))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
 }
 
 // priced tells whether the price of each of the models is known.
 func priced(models []Model) bool {
 	return !slices.ContainsFunc(models, func(m Model) bool { return !m.Price.Known })
-}
-
-// spec is what a role gives an agent at a depth.
-func (p *Performer) spec(r role.Role, depth, maxDepth int) agent.Spec {
-	spec := agent.Spec{
-		Role: r.Name, Depth: depth, MaxDepth: maxDepth, Context: "none",
-		Limits: agent.Limits{Turns: r.MaxTurns, Active: r.MaxDuration.Milliseconds()},
-	}
-	for _, name := range p.tools.Names() {
-		if !slices.Contains(r.Tools, name) || name == SpawnAgents && (depth >= maxDepth || len(r.Delegates) == 0) {
-			continue
-		}
-		spec.Tools = append(spec.Tools, name)
-	}
-	if !slices.Contains(spec.Tools, SpawnAgents) {
-		return spec
-	}
-	spec.Delegates = r.Delegates
-	for _, name := range p.tools.Names() {
-		for _, d := range r.Delegates {
-			if to, ok := p.roles.Get(d); ok && slices.Contains(to.Tools, name) {
-				spec.Delegable = append(spec.Delegable, name)
-				break
-			}
-		}
-	}
-	return spec
-}
-
-// below resolves a child's working folder, which lies in its parent's.
-func below(dir, cwd string) (string, error) {
-	if cwd == "" {
-		return dir, nil
-	}
-	to := cwd
-	if !filepath.IsAbs(to) {
-		to = filepath.Join(dir, to)
-	}
-	rel, err := filepath.Rel(dir, filepath.Clean(to))
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return "", fmt.Errorf("cwd %q is outside your working folder %s", cwd, dir)
-	}
-	return filepath.Clean(to), nil
-}
-
-func millis(s string) (int64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%q is no duration such as 90s or 5m", s)
-	}
-	return d.Milliseconds(), nil
-}
-
-func first(s []string) string {
-	if len(s) == 0 {
-		return ""
-	}
-	return s[0]
 }

@@ -1,9 +1,12 @@
+// System prompts: assembled of parts, the same for all siblings.
+
 package orchestrate
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -11,30 +14,59 @@ import (
 	"github.com/cadre-dev/cadre/internal/role"
 )
 
-// promptText assembles the system prompt of a role at its place in the tree.
-// It holds nothing that differs between siblings, so that vendors' caches
-// serve them all; what differs, the task, is the first message.
-func promptText(r role.Role, roles *role.Registry, parent string, spec agent.Spec) string {
+// promptText assembles the system prompt of a role at its place in the tree:
+// the role, whom it may delegate to and when, its place and limits, its
+// environment, what the project wants it to know, the form of its result. It
+// holds nothing that differs between siblings, so that vendors' caches serve
+// them all; what differs, the task, is the first message.
+func (p *Performer) promptText(r role.Role, parent string, spec agent.Spec) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Role: %s\n\n%s\n\n## Your place\n\n", r.Name, r.Prompt)
-	if spec.Depth > 0 {
-		fmt.Fprintf(&b, "- You are a %s sub-agent at depth %d of %d; the %s agent gave you the task.\n", r.Name, spec.Depth, spec.MaxDepth, parent)
-	}
-	if spec.Dir != "" {
-		fmt.Fprintf(&b, "- Working folder: %s. File tools do not leave it.\n", spec.Dir)
-	}
-	fmt.Fprintf(&b, "- Limits: %d turns, %s of working time.\n", spec.Limits.Turns, duration(spec.Limits.Active))
-	if len(spec.Delegates) == 0 {
-		b.WriteString("- You cannot delegate.\n")
-		return b.String()
-	}
-	b.WriteString("- You may delegate to:\n")
-	for _, name := range spec.Delegates {
-		if d, ok := roles.Get(name); ok {
-			fmt.Fprintf(&b, "  - %s: %s\n", d.Name, d.Description)
+	fmt.Fprintf(&b, "Role: %s\n\n%s\n", r.Name, r.Prompt)
+	if len(spec.Delegates) > 0 {
+		var to []role.Role
+		for _, name := range spec.Delegates {
+			if d, ok := p.roles.Get(name); ok {
+				to = append(to, d)
+			}
 		}
+		b.WriteString("\n" + role.Guidelines(to) + "\n")
+	}
+	b.WriteString("\n## Your place\n\n")
+	if spec.Depth > 0 {
+		fmt.Fprintf(&b, "- You are a %s sub-agent at depth %d of %d; the %s agent gave you the task and reads your result.\n", r.Name, spec.Depth, spec.MaxDepth, parent)
+	}
+	switch {
+	case spec.Worktree:
+		b.WriteString("- You work in a git worktree of your own, made of the project as it is. Use relative paths; tools do not leave it.\n")
+	case spec.Dir != "":
+		fmt.Fprintf(&b, "- Working folder: %s. Tools do not leave it.\n", spec.Dir)
+	}
+	fmt.Fprintf(&b, "- Limits: %d turns, %s of working time. System: %s.\n", spec.Limits.Turns, duration(spec.Limits.Active), runtime.GOOS)
+	if len(spec.Delegates) == 0 && spec.Depth > 0 {
+		b.WriteString("- You cannot delegate.\n")
+	}
+	for _, in := range p.about(spec.Dir) {
+		fmt.Fprintf(&b, "\n## Instructions from %s\n\n%s\n", in.File, in.Text)
+	}
+	if spec.Depth > 0 {
+		b.WriteString("\n## Your result\n\n" + resultForm(r, spec) + "\n")
 	}
 	return b.String()
+}
+
+// resultForm says how a sub-agent ends.
+func resultForm(r role.Role, spec agent.Spec) string {
+	s := "End with submit_result, alone in its turn: a summary of one or two sentences, then the details. What files you changed and which tests ran is taken from the record; do not guess. If the task cannot be done, say why with submit_error."
+	if spec.Schema {
+		s = "End with submit_result, alone in its turn, in the form that its schema asks for. If the task cannot be done, say why with submit_error."
+	}
+	if spec.Acceptance {
+		s += " Your result counts only if this command passes: " + spec.Command
+	}
+	if r.Summary != "" {
+		s += " " + r.Summary
+	}
+	return s
 }
 
 func duration(ms int64) string {
@@ -64,4 +96,24 @@ func (p *Performer) Prompt(id string) (string, bool) {
 	defer p.mu.Unlock()
 	text, ok := p.prompts[id]
 	return text, ok
+}
+
+// Explained is how an agent of a role would begin.
+type Explained struct {
+	Spec   agent.Spec
+	Prompt string
+	Tools  []string
+}
+
+// Explain tells how an agent of a role would begin at a depth below a parent
+// of another role, in a folder.
+func (p *Performer) Explain(name, parent string, depth int, dir string) (Explained, error) {
+	r, ok := p.roles.Get(name)
+	if !ok {
+		return Explained{}, fmt.Errorf("there is no role %q", name)
+	}
+	spec := p.spec(r, depth, role.DefaultDepth)
+	spec.Dir, spec.Schema, spec.Output = dir, len(r.OutputSchema) > 0, r.OutputSchema
+	spec.Command, spec.Acceptance = r.Acceptance, r.Acceptance != ""
+	return Explained{Spec: spec, Prompt: p.promptText(r, parent, spec), Tools: spec.Tools}, nil
 }

@@ -28,6 +28,19 @@ type taskResult struct {
 	Role    string  `json:"role"`
 	Task    string  `json:"task"`
 	Outcome outcome `json:"outcome"`
+	Record  *brief  `json:"record,omitempty"`
+}
+
+// brief is what a parent's model is told of the record: what its child
+// changed and ran, and which of its claims the record does not bear out.
+type brief struct {
+	FilesModified []string `json:"files_modified,omitempty"`
+	FilesCreated  []string `json:"files_created,omitempty"`
+	FilesDeleted  []string `json:"files_deleted,omitempty"`
+	TestsRun      *int     `json:"tests_run,omitempty"`
+	TestsPassed   *int     `json:"tests_passed,omitempty"`
+	Unverified    []string `json:"unverified,omitempty"`
+	Worktree      string   `json:"worktree,omitempty"`
 }
 
 type outcome struct {
@@ -65,6 +78,7 @@ func (p *Performer) Results(tasks []store.Task) string {
 			}
 			r.Outcome.Failure = &failure{cut(text, share, t.ID), kind, cut(t.Result, share, t.ID)}
 		}
+		r.Record = briefly(t.Metadata, share)
 		out.Results = append(out.Results, r)
 	}
 	var b bytes.Buffer
@@ -74,6 +88,29 @@ func (p *Performer) Results(tasks []store.Task) string {
 		return fmt.Sprintf("the results could not be written: %v", err)
 	}
 	return string(bytes.TrimSpace(b.Bytes()))
+}
+
+// briefly takes out of a report what a parent's model needs, nil if there is
+// nothing to tell. It has at most half of the room that its result has.
+func briefly(report json.RawMessage, share int) *brief {
+	var r Report
+	if json.Unmarshal(report, &r) != nil {
+		return nil
+	}
+	b := &brief{r.FilesModified, r.FilesCreated, r.FilesDeleted, r.TestsRun, r.TestsPassed, r.Unverified, r.Worktree}
+	if len(b.FilesModified)+len(b.FilesCreated)+len(b.FilesDeleted)+len(b.Unverified) == 0 && b.TestsRun == nil {
+		return nil
+	}
+	for _, list := range []*[]string{&b.FilesModified, &b.FilesCreated, &b.FilesDeleted, &b.Unverified} {
+		room := share / 8
+		for i, s := range *list {
+			if room -= len(s) + 4; room < 0 {
+				*list = append((*list)[:i:i], fmt.Sprintf("and %d more", len(*list)-i))
+				break
+			}
+		}
+	}
+	return b
 }
 
 // cut shortens s to at most n runes, and says so.

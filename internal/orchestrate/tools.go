@@ -6,54 +6,117 @@ package orchestrate
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
+	"github.com/cadre-dev/cadre/internal/role"
 	"github.com/cadre-dev/cadre/internal/tool"
 )
 
-// The tools that the machine itself carries out.
+// The tools of delegation.
 const (
-	SpawnAgents  = "spawn_agents"
-	SubmitResult = "submit_result"
-	SubmitError  = "submit_error"
+	SpawnAgents   = "spawn_agents"
+	DelegateTo    = "delegate_to_agent"
+	ContinueAgent = "continue_agent"
+	SubmitResult  = "submit_result"
+	SubmitError   = "submit_error"
+	AskUser       = "ask_user"
+	ListAgents    = "list_agents"
+	CheckAgent    = "check_agent"
+	StopAgent     = "stop_agent"
+	MessageAgent  = "message_agent"
+	ReplyToAgent  = "reply_to_agent"
+	SettleWork    = "settle_work"
 )
 
-var (
-	//go:embed spawn_agents.md
-	spawnText string
-	//go:embed submit_result.md
-	resultText string
-	//go:embed submit_error.md
-	errorText string
-)
+//go:embed *.md
+var texts embed.FS
 
-// Tools returns the tools of delegation. They have descriptions and schemas
-// like any other, but no run of their own: Step handles them.
+// text reads the description of a tool, which is known to be there: a test
+// makes all tools.
+func text(name string) string {
+	b, err := texts.ReadFile(name + ".md")
+	if err != nil {
+		panic(fmt.Sprintf("reading an embedded description: %v", err))
+	}
+	return strings.TrimSpace(string(b))
+}
+
+const limitsSchema = `"limits":{"type":"object","additionalProperties":false,"properties":{"turns":{"type":"integer","minimum":1},` +
+	`"duration":{"type":"string"},"tokens":{"type":"integer","minimum":1},"cost":{"type":"number","exclusiveMinimum":0,"description":"dollars"}}}`
+
+// resultSchema is the form of a result where the role has none of its own.
+const resultSchema = `{"type":"object","anyOf":[{"required":["summary"]},{"required":["result"]}],"properties":{` +
+	`"summary":{"type":"string","minLength":1,"description":"one or two sentences"},"details":{"type":"string"},"result":{"type":"string","minLength":1},` +
+	`"files_modified":{"type":"array","items":{"type":"string"}},"files_created":{"type":"array","items":{"type":"string"}},` +
+	`"tests_run":{"type":"integer"},"tests_passed":{"type":"integer"},` +
+	`"warnings":{"type":"array","items":{"type":"string"}},"suggestions":{"type":"array","items":{"type":"string"}}}}`
+
+const questionSchema = `"question":{"type":"string","minLength":1},"options":{"type":"array","minItems":2,"maxItems":4,"items":{"type":"object","required":["label"],` +
+	`"properties":{"label":{"type":"string","minLength":1},"description":{"type":"string"}}}},"multiple":{"type":"boolean"}`
+
+// decidedSchemas are those of the tools that the machine itself carries out.
+var decidedSchemas = map[string]string{
+	SpawnAgents: `{"type":"object","required":["tasks"],"additionalProperties":false,"properties":{` +
+		`"tasks":{"type":"array","minItems":1,"items":{"type":"object","required":["task"],"additionalProperties":false,"properties":{` +
+		`"task":{"type":"string","minLength":1},"role":{"type":"string"},"cwd":{"type":"string"},"model":{"type":"string"},` +
+		`"timeout":{"type":"string","description":"active time, such as 90s or 5m"}}}},` +
+		`"wait":{"oneOf":[{"enum":["all","any","first_valid"]},{"type":"integer","minimum":1}]},` +
+		`"deadline":{"type":"string","description":"then go on with the results there are, such as 10m"},` +
+		`"background":{"type":"boolean"}}}`,
+	DelegateTo: `{"type":"object","required":["role","task"],"additionalProperties":false,"properties":{` +
+		`"role":{"type":"string"},"task":{"type":"string","minLength":1},` +
+		`"context_files":{"type":"array","items":{"type":"string"}},"success_criteria":{"type":"string"},` +
+		`"context":{"enum":["none","summary","selective","full"]},"messages":{"type":"array","items":{"type":"integer","minimum":0},"description":"selective: which of your messages, counted from 0"},` +
+		`"output_schema":{"type":"object"},"acceptance":{"type":"string","description":"command that must pass"},` +
+		`"isolation":{"enum":["none","worktree"]},"background":{"type":"boolean"},"cwd":{"type":"string"},"model":{"type":"string"},` + limitsSchema + `}}`,
+	ContinueAgent: `{"type":"object","required":["agent","task"],"additionalProperties":false,"properties":{` +
+		`"agent":{"type":"string","description":"id or name"},"task":{"type":"string","minLength":1},"background":{"type":"boolean"},` + limitsSchema + `}}`,
+	SubmitResult: resultSchema,
+	SubmitError:  `{"type":"object","required":["error"],"properties":{"error":{"type":"string","minLength":1}}}`,
+	AskUser: `{"type":"object","anyOf":[{"required":["question"]},{"required":["questions"]}],"additionalProperties":false,"properties":{` + questionSchema +
+		`,"questions":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"object","required":["question"],"additionalProperties":false,"properties":{` + questionSchema + `}}}}}`,
+}
+
+// Tools returns the tools that the machine carries out: they have descriptions
+// and schemas like any other, but no run of their own.
 func Tools() []tool.Tool {
-	decided := func(context.Context, tool.Env, json.RawMessage) (tool.Result, error) {
-		return tool.Result{}, errors.New("this tool is carried out by the agent's machine")
+	var out []tool.Tool
+	for name, schema := range decidedSchemas {
+		out = append(out, decided(name, text(name), json.RawMessage(schema)))
 	}
-	return []tool.Tool{
-		{
-			Name: SpawnAgents, Description: strings.TrimSpace(spawnText), Class: tool.Delegates, Run: decided,
-			Schema: json.RawMessage(`{"type":"object","required":["tasks"],"additionalProperties":false,"properties":{` +
-				`"tasks":{"type":"array","minItems":1,"items":{"type":"object","required":["task"],"additionalProperties":false,"properties":{` +
-				`"task":{"type":"string","minLength":1},"role":{"type":"string"},"cwd":{"type":"string"},"model":{"type":"string"},` +
-				`"timeout":{"type":"string","description":"active time, such as 90s or 5m"}}}},` +
-				`"wait":{"oneOf":[{"enum":["all","any","first_valid"]},{"type":"integer","minimum":1}]},` +
-				`"deadline":{"type":"string","description":"then go on with the results there are, such as 10m"},` +
-				`"background":{"type":"boolean"}}}`),
-		},
-		{
-			Name: SubmitResult, Description: strings.TrimSpace(resultText), Class: tool.Delegates, Run: decided,
-			Schema: json.RawMessage(`{"type":"object","required":["result"],"properties":{"result":{"type":"string","minLength":1}}}`),
-		},
-		{
-			Name: SubmitError, Description: strings.TrimSpace(errorText), Class: tool.Delegates, Run: decided,
-			Schema: json.RawMessage(`{"type":"object","required":["error"],"properties":{"error":{"type":"string","minLength":1}}}`),
+	return out
+}
+
+// RoleTools returns a tool for each role that is offered as one.
+func RoleTools(roles *role.Registry) []tool.Tool {
+	var out []tool.Tool
+	for _, r := range roles.All() {
+		if r.AsTool != nil {
+			out = append(out, decided(r.AsTool.Name, r.Description, r.AsTool.Input))
+		}
+	}
+	return out
+}
+
+func decided(name, description string, schema json.RawMessage) tool.Tool {
+	return tool.Tool{
+		Name: name, Description: description, Class: tool.Delegates, Schema: schema,
+		Run: func(context.Context, tool.Env, json.RawMessage) (tool.Result, error) {
+			return tool.Result{}, errors.New("this tool is carried out by the agent's machine")
 		},
 	}
+}
+
+// byRole finds the role that a tool stands for.
+func byRole(roles *role.Registry, name string) (role.Role, bool) {
+	for _, r := range roles.All() {
+		if r.AsTool != nil && r.AsTool.Name == name {
+			return r, true
+		}
+	}
+	return role.Role{}, false
 }

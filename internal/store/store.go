@@ -6,6 +6,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/cadre-dev/cadre/internal/message"
@@ -52,6 +53,9 @@ type Store interface {
 	Messages(ctx context.Context, agent string, page Page) ([]Message, error) // queued ones last
 	UserMessage(ctx context.Context, id string) (*Message, error)
 	ToolCall(ctx context.Context, agent string, turn, call int) (*ToolCall, error)
+	// Records returns what the agent's tool calls did, as the system saw it,
+	// in the order of the calls.
+	Records(ctx context.Context, agent string) ([]json.RawMessage, error)
 	ToolCalls(ctx context.Context, agent string) ([]ToolCall, error)
 	ModelCalls(ctx context.Context, agent string) ([]ModelCall, error)
 	Item(ctx context.Context, id string) (*Item, error)
@@ -188,6 +192,7 @@ type (
 		Error     string
 		ErrorKind string
 		Reason    string
+		Metadata  []byte // the record of its work
 		At        int64
 	}
 
@@ -270,6 +275,7 @@ type ChatQuery struct {
 type InboxQuery struct {
 	User, Chat, Agent string
 	Closed            bool // also those that no longer wait
+	Granted           bool // only what was allowed for more than once
 }
 
 // Filter selects changes; empty fields select all. Collections holds patterns

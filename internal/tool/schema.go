@@ -52,6 +52,24 @@ func (sealedLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("a reference to %s leads out of the schema", url)
 }
 
+// Form is the form of some JSON object that a model fills in.
+type Form struct {
+	name   string
+	schema *jsonschema.Schema
+}
+
+// NewForm compiles a JSON Schema of an object; name is what errors call it.
+func NewForm(name string, schema json.RawMessage) (*Form, error) {
+	s, err := compile(schema)
+	if err != nil {
+		return nil, fmt.Errorf("the form of %s: %w", name, err)
+	}
+	return &Form{name, s}, nil
+}
+
+// Validate returns nil or an *InputError.
+func (f *Form) Validate(input json.RawMessage) error { return validate(f.name, f.schema, input) }
+
 func compile(raw json.RawMessage) (*jsonschema.Schema, error) {
 	if isEmpty(raw) {
 		return nil, errors.New("it has no schema")

@@ -30,6 +30,12 @@ type Tool struct {
 	Schema      json.RawMessage // JSON Schema of the input, an object
 	Class       Class
 
+	// Repeatable tells that using it once more does no harm, whatever its
+	// class: it may run beside others, and again after a crash.
+	Repeatable bool
+	// Polls tells that asking again is its purpose: repeating it is no loop.
+	Polls bool
+
 	// Plan says what Run would do with this input, and does nothing itself.
 	// The policy decides by it and a person is shown it. Its error is a
 	// failure that the model is told about, before anyone is asked. nil: the
@@ -64,6 +70,7 @@ type Env struct {
 	Path  string // the agent's place in the tree, in names
 	Role  string
 	Dir   string // the working folder, absolute; a tool does not leave it
+	Call  string // names this use of the tool, the same if it is repeated after a crash
 
 	Ledger *Ledger           // who has read and written which file; nil: nobody keeps it
 	Output func(text string) // shows output while the tool runs; nil: nobody looks

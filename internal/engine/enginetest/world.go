@@ -260,6 +260,11 @@ func (w *World) Inspect(_ context.Context, job engine.Job) agent.Event {
 	return agent.WorkInspected{Empty: job.Spec.Number%2 == 0, Action: "the difference"}
 }
 
+// Report implements engine.Performer.
+func (w *World) Report(st agent.State, records []json.RawMessage, _ string) json.RawMessage {
+	return json.RawMessage(fmt.Sprintf(`{"tool_call_count":%d,"records":%d}`, st.Calls, len(records)))
+}
+
 // Waiting implements engine.Performer.
 func (w *World) Waiting(waiting, answered []store.Item) string {
 	return fmt.Sprintf("%d wait, %d answered", len(waiting), len(answered))

@@ -250,6 +250,7 @@ func (w *writer) endTask(d store.EndTask) error {
 	}
 	p := bind(w.st.endTask)
 	p.texts(d.Result, d.Error, d.ErrorKind, d.Reason)
+	p.blob(d.Metadata)
 	p.ints(d.At, n)
 	if err := exec(w.st.endTask); err != nil {
 		return failure("ending task "+d.ID, err)

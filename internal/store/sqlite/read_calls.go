@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -21,6 +22,7 @@ LEFT JOIN messages m ON m.agent = t.agent AND m.pos = t.pos AND t.pos > 0 AND m.
 
 	callSQL    = `SELECT ` + callColumns + callTables + `WHERE t.agent = ` + ofAgent + ` AND t.turn = ?2 AND t.call = ?3`
 	callsSQL   = `SELECT ` + callColumns + callTables + `WHERE t.agent = ` + ofAgent + ` ORDER BY t.turn, t.call`
+	recordsSQL = `SELECT r.record FROM tool_calls t JOIN tool_records r ON r.n = t.n WHERE t.agent = ` + ofAgent + ` ORDER BY t.turn, t.call`
 	callRowSQL = `SELECT ` + callColumns + callTables + `WHERE t.n = ?`
 
 	modelColumns = `a.id, m.turn, m.try, m.model, m.request_type, m.from_pos, m.reply_pos, m.response, m.status, m.stop, m.error_kind, m.error,
@@ -80,6 +82,13 @@ func (s *Store) ToolCall(ctx context.Context, agent string, turn, call int) (*st
 // ToolCalls implements store.Store.
 func (s *Store) ToolCalls(ctx context.Context, agent string) ([]store.ToolCall, error) {
 	return readList(ctx, s, "reading the tool calls of "+agent, callsSQL, func(p *params) { p.text(agent) }, scanToolCall)
+}
+
+// Records implements store.Store.
+func (s *Store) Records(ctx context.Context, agent string) ([]json.RawMessage, error) {
+	return readList(ctx, s, "reading what "+agent+" did", recordsSQL, func(p *params) { p.text(agent) }, func(c *columns) (json.RawMessage, error) {
+		return c.blob(), nil
+	})
 }
 
 func scanModelCall(c *columns) (store.ModelCall, error) {

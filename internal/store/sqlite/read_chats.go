@@ -34,6 +34,7 @@ ORDER BY c.updated_at DESC, c.n DESC LIMIT ?4`
 	inboxUserSQL    = ` AND i.user = ?`
 	inboxChatSQL    = ` AND i.chat = (SELECT n FROM chats WHERE id = ?)`
 	inboxAgentSQL   = ` AND i.agent = (SELECT n FROM agents WHERE id = ?)`
+	inboxGrantedSQL = ` AND i.status = 'closed' AND i.how = 'allowed' AND i.kind = 'approval' AND i.scope NOT IN ('', 'once')`
 	inboxOrderSQL   = ` ORDER BY i.n`
 
 	artifactSQL = `SELECT f.id, c.id, a.id, f.name, f.media_type, f.size, f.data, f.created_at
@@ -116,7 +117,10 @@ func (s *Store) Item(ctx context.Context, id string) (*store.Item, error) {
 // Inbox implements store.Store. Hidden items are among those that wait.
 func (s *Store) Inbox(ctx context.Context, q store.InboxQuery) ([]store.Item, error) {
 	sql := inboxSQL
-	if !q.Closed {
+	switch {
+	case q.Granted:
+		sql += inboxGrantedSQL
+	case !q.Closed:
 		sql += inboxWaitingSQL
 	}
 	var args []string

@@ -48,7 +48,7 @@ WHERE n = ?`
   created_at, updated_at, instruction, metadata, error, result)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	setTaskSQL  = `UPDATE tasks SET status = ?, updated_at = ? WHERE n = ?`
-	endTaskSQL  = `UPDATE tasks SET result = ?, error = ?, error_kind = ?, reason = ?, updated_at = ? WHERE n = ?`
+	endTaskSQL  = `UPDATE tasks SET result = ?, error = ?, error_kind = ?, reason = ?, metadata = ?, updated_at = ? WHERE n = ?`
 	findTaskSQL = `SELECT n FROM tasks WHERE id = ?`
 
 	insertMessageSQL = `INSERT INTO messages (agent, pos, turn, created_at, id, role, kind, call, parts)

@@ -1,0 +1,256 @@
+// The tools of a process, and what keeps them in bounds: sandbox, policy,
+// ledger, worktrees.
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/cadre-dev/cadre/internal/config"
+	"github.com/cadre-dev/cadre/internal/orchestrate"
+	"github.com/cadre-dev/cadre/internal/permission"
+	"github.com/cadre-dev/cadre/internal/role"
+	"github.com/cadre-dev/cadre/internal/sandbox"
+	"github.com/cadre-dev/cadre/internal/store/sqlite"
+	"github.com/cadre-dev/cadre/internal/tool"
+	"github.com/cadre-dev/cadre/internal/tool/files"
+	"github.com/cadre-dev/cadre/internal/tool/mcp"
+	"github.com/cadre-dev/cadre/internal/tool/note"
+	"github.com/cadre-dev/cadre/internal/tool/search"
+	"github.com/cadre-dev/cadre/internal/tool/shell"
+	"github.com/cadre-dev/cadre/internal/tool/web"
+)
+
+// tools is what agents work with.
+type tools struct {
+	registry *tool.Registry
+	control  *orchestrate.Control
+	ledger   *tool.Ledger
+	trees    *trees
+	policy   permission.Policy
+	shell    *shell.Shell
+	mcp      *mcp.Client
+	warnings []string
+}
+
+func (t *tools) close() error {
+	t.shell.Close()
+	return t.mcp.Close()
+}
+
+// newTools makes the tools. What is wrong with one of them does not keep the
+// others from working: it is told as a warning.
+func newTools(ctx context.Context, o Options, c *config.Config, st *sqlite.Store, roles *role.Registry, rank rankFunc) (*tools, error) {
+	t := &tools{ledger: tool.NewLedger(), trees: &trees{root: filepath.Join(o.Data, "worktrees")}}
+	var err error
+	if t.policy, t.warnings, err = policyOf(c, o.Mode); err != nil {
+		return nil, err
+	}
+	box, notes := findSandbox(ctx, c)
+	if !box.Confines() && len(notes) > 0 {
+		t.warnings = append(t.warnings, notes[0])
+	}
+	hide := hidden(o, c)
+	t.shell = shell.New(shell.Options{Sandbox: box, Hide: hide, TempRoot: filepath.Join(o.Data, "tmp"), Extra: t.trees.extra})
+	servers, warnings := serversOf(o, c)
+	t.warnings = append(t.warnings, warnings...)
+	t.mcp = mcp.New(mcp.Options{
+		Servers: servers, Dir: o.Dir, Sandbox: box, Hide: hide, TempRoot: filepath.Join(o.Data, "tmp"),
+		Roots: roots(o.Dir), Cache: filepath.Join(o.Data, "mcp"), Log: o.Log,
+	})
+	t.mcp.Start(ctx)
+	t.control = orchestrate.NewControl(st, t.trees, askingOf(c))
+	all := slices.Concat(
+		files.Tools(), []tool.Tool{files.ReadImage(), orchestrate.ArtifactTool(st), search.Keyword(search.Options{Rank: rank})},
+		note.Tools(), t.shell.Tools(), orchestrate.Tools(), orchestrate.RoleTools(roles), t.control.Tools(), t.webTools(o, c), t.mcp.Tools(), o.Tools,
+	)
+	if t.registry, err = tool.New(t.sound(all)...); err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return t, nil
+}
+
+// sound leaves out what a project's role or a server adds that cannot work: a
+// bad schema, a name that is taken. The built-in tools come first.
+func (t *tools) sound(all []tool.Tool) []tool.Tool {
+	seen := map[string]bool{}
+	var out []tool.Tool
+	for _, x := range all {
+		err := tool.Check(x)
+		if err == nil && seen[x.Name] {
+			err = fmt.Errorf("tool %q: there is another one of that name", x.Name)
+		}
+		if err != nil {
+			t.warnings = append(t.warnings, err.Error()+"; it is left out")
+			continue
+		}
+		seen[x.Name] = true
+		out = append(out, x)
+	}
+	return out
+}
+
+// webTools makes the tools that reach the network.
+func (t *tools) webTools(o Options, c *config.Config) []tool.Tool {
+	var out []tool.Tool
+	var allowed web.Options
+	for _, a := range c.Agents.Web.Allow {
+		if _, err := netip.ParsePrefix(a); err == nil {
+			allowed.AllowNets = append(allowed.AllowNets, a)
+		} else if _, err := netip.ParseAddr(a); err == nil {
+			allowed.AllowNets = append(allowed.AllowNets, a)
+		} else {
+			allowed.AllowHosts = append(allowed.AllowHosts, a)
+		}
+	}
+	fetch, err := web.Fetch(allowed)
+	if err != nil {
+		t.warnings = append(t.warnings, fmt.Sprintf("web_fetch is left out: %v", err))
+	} else {
+		fetch.Repeatable = true
+		out = append(out, fetch)
+	}
+	s := c.Agents.Web.Search
+	key := s.Key.Reveal()
+	if s.KeyEnv != "" {
+		key = o.Env(s.KeyEnv)
+	}
+	found, ok, err := web.Search(web.SearchOptions{Provider: s.Provider, Key: key, BaseURL: s.BaseURL})
+	switch {
+	case err != nil:
+		t.warnings = append(t.warnings, fmt.Sprintf("web_search is left out: %v", err))
+	case ok:
+		found.Repeatable = true
+		out = append(out, found)
+	}
+	return out
+}
+
+// findSandbox picks what confines commands.
+func findSandbox(ctx context.Context, c *config.Config) (sandbox.Sandbox, []string) {
+	o := sandbox.Options{Helper: sandbox.Self}
+	if c.Agents.Sandbox.Off {
+		o.Only = sandbox.None
+	}
+	return sandbox.Find(ctx, o)
+}
+
+// hidden are the files that no command may read: keys, and what is Cadre's own.
+func hidden(o Options, c *config.Config) []string {
+	home := o.Env("HOME")
+	out := sandbox.Secrets(home)
+	for _, f := range append(slices.Clone(c.Agents.Sandbox.Hide), filepath.Dir(config.UserFile(o.Env))) {
+		if len(f) > 1 && f[:2] == "~/" && home != "" {
+			f = filepath.Join(home, f[2:])
+		}
+		if filepath.IsAbs(f) {
+			out = append(out, f)
+		}
+	}
+	for _, name := range []string{"cadre.db", "cadre.db-wal", "cadre.db-shm", "mcp"} {
+		out = append(out, filepath.Join(o.Data, name))
+	}
+	return out
+}
+
+// policyOf puts together what the files say about permissions. A mode that was
+// asked for on the command line replaces that of the files.
+func policyOf(c *config.Config, mode string) (permission.Policy, []string, error) {
+	var policy permission.Policy
+	var notes []string
+	for _, p := range c.Agents.Permissions {
+		next, err := parsePermissions(p)
+		if err != nil {
+			return policy, nil, fmt.Errorf("%s: permissions: %w", p.File, err)
+		}
+		var left []string
+		policy, left = permission.Merge(policy, next, p.Trusted)
+		for _, n := range left {
+			notes = append(notes, p.File+": "+n)
+		}
+	}
+	if mode != "" {
+		preset, err := permission.ParsePreset(mode)
+		if err != nil {
+			return policy, nil, err
+		}
+		policy.Preset = preset
+	}
+	return policy, notes, nil
+}
+
+func parsePermissions(p config.Permissions) (permission.Policy, error) {
+	var out permission.Policy
+	if p.Mode != "" {
+		preset, err := permission.ParsePreset(p.Mode)
+		if err != nil {
+			return out, err
+		}
+		out.Preset = preset
+	}
+	for _, list := range []struct {
+		effect permission.Effect
+		texts  []string
+	}{{permission.Deny, p.Deny}, {permission.Ask, p.Ask}, {permission.Allow, p.Allow}} {
+		rules, err := permission.ParseRules(list.effect, p.File, list.texts)
+		if err != nil {
+			return out, err
+		}
+		out.Rules = append(out.Rules, rules...)
+	}
+	return out, nil
+}
+
+// serversOf gathers the MCP servers that are configured: in the configuration
+// files, in mcp.json beside the user's, and in .mcp.json of a trusted project.
+func serversOf(o Options, c *config.Config) (map[string]mcp.ServerConfig, []string) {
+	sources := slices.Clone(c.Agents.MCP)
+	var warnings []string
+	read := func(file string) {
+		data, err := os.ReadFile(file)
+		if err == nil {
+			sources = append(sources, config.MCP{File: file, Data: data})
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			warnings = append(warnings, fmt.Sprintf("%s cannot be read: %v", file, err))
+		}
+	}
+	if user := config.UserFile(o.Env); user != "" {
+		read(filepath.Join(filepath.Dir(user), "mcp.json"))
+	}
+	if o.Dir != "" {
+		project := filepath.Join(o.Dir, ".mcp.json")
+		if c.Trusts(o.Dir, o.Env) {
+			read(project)
+		} else if _, err := os.Stat(project); err == nil {
+			warnings = append(warnings, project+" is passed over, because this project is not trusted: its servers would be started. Add its folder to the list under trust in "+config.UserFile(o.Env))
+		}
+	}
+	out := map[string]mcp.ServerConfig{}
+	for _, s := range sources {
+		found, told, err := mcp.ParseServers(s.Data, s.File, o.Env)
+		if err != nil {
+			warnings = append(warnings, err.Error())
+		}
+		for _, w := range told {
+			warnings = append(warnings, w.String())
+		}
+		for name, server := range found {
+			out[name] = server
+		}
+	}
+	return out, warnings
+}
+
+func roots(dir string) []string {
+	if dir == "" {
+		return nil
+	}
+	return []string{dir}
+}

@@ -1,0 +1,150 @@
+// The worktrees of agents, kept in the data folder.
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/cadre-dev/cadre/internal/orchestrate"
+	"github.com/cadre-dev/cadre/internal/worktree"
+)
+
+// trees implements orchestrate.Worktrees.
+type trees struct {
+	root string
+
+	mu   sync.Mutex
+	open map[string]worktree.Tree // those of this process, by agent
+}
+
+var _ orchestrate.Worktrees = (*trees)(nil)
+
+// Check implements orchestrate.Worktrees.
+func (t *trees) Check(ctx context.Context, dir string) error { return worktree.Check(ctx, dir) }
+
+// Open implements orchestrate.Worktrees.
+func (t *trees) Open(ctx context.Context, agent, origin string) (string, error) {
+	tree, err := t.find(ctx, agent, origin)
+	return tree.Dir, err
+}
+
+// find makes the worktree of an agent, or finds it.
+func (t *trees) find(ctx context.Context, agent, origin string) (worktree.Tree, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if tree, ok := t.open[agent]; ok {
+		return tree, nil
+	}
+	chat, _, _ := strings.Cut(agent, ".")
+	tree, err := worktree.Create(ctx, worktree.Spec{Dir: origin, Root: t.root, Chat: chat, Agent: agent})
+	if err != nil {
+		return tree, err
+	}
+	if t.open == nil {
+		t.open = map[string]worktree.Tree{}
+	}
+	t.open[agent] = tree
+	return tree, nil
+}
+
+func (t *trees) forget(agent string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.open, agent)
+}
+
+// extra are the folders beside its working folder that an agent's commands may
+// write, so that git works in its worktree.
+func (t *trees) extra(agent string) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if tree, ok := t.open[agent]; ok {
+		return tree.Writable()
+	}
+	return nil
+}
+
+// Inspect implements orchestrate.Worktrees.
+func (t *trees) Inspect(ctx context.Context, agent, origin string) (orchestrate.Work, error) {
+	tree, err := t.find(ctx, agent, origin)
+	if err != nil {
+		return orchestrate.Work{}, err
+	}
+	diff, err := worktree.DiffOf(ctx, tree)
+	if err != nil {
+		return orchestrate.Work{}, err
+	}
+	w := orchestrate.Work{Branch: tree.Branch, Dir: tree.Dir, Stat: diff.Stat, Diff: diff.Text}
+	for _, f := range diff.Files {
+		w.Files = append(w.Files, f.Path)
+	}
+	return w, nil
+}
+
+// Settle implements orchestrate.Worktrees. What is discarded is kept as a
+// patch beside the worktrees, so that nothing is lost.
+func (t *trees) Settle(ctx context.Context, agent, origin, how string) (string, error) {
+	tree, err := t.find(ctx, agent, origin)
+	if err != nil {
+		return "", err
+	}
+	switch how {
+	case "accept", "merge":
+		return t.apply(ctx, tree, how == "merge")
+	case "keep":
+		if err := worktree.Keep(ctx, tree); err != nil {
+			return "", err
+		}
+		t.forget(agent)
+		return "kept on branch " + tree.Branch, nil
+	}
+	file := filepath.Join(t.root, agent+".patch")
+	kept := false
+	err = worktree.Discard(ctx, tree, func(patch []byte) error {
+		if len(patch) == 0 {
+			return nil
+		}
+		kept = true
+		return os.WriteFile(file, patch, 0o600)
+	})
+	if err != nil {
+		return "", err
+	}
+	t.forget(agent)
+	if !kept {
+		return "discarded; there was nothing in it", nil
+	}
+	return "discarded; the patch is kept in " + file, nil
+}
+
+// apply puts the work into the folder that the worktree was made of.
+func (t *trees) apply(ctx context.Context, tree worktree.Tree, markers bool) (string, error) {
+	do := worktree.Accept
+	if markers {
+		do = worktree.MergeWithMarkers
+	}
+	out, err := do(ctx, tree)
+	if err != nil {
+		return "", err
+	}
+	var conflicts []string
+	for _, c := range out.Conflicts {
+		conflicts = append(conflicts, c.Path)
+	}
+	if !out.Applied {
+		return "", fmt.Errorf("%w: %s; nothing was changed", orchestrate.ErrConflict, strings.Join(conflicts, ", "))
+	}
+	if err := worktree.Remove(ctx, tree); err != nil {
+		return "", fmt.Errorf("the work is applied, but its worktree could not be removed: %w", err)
+	}
+	t.forget(tree.Agent)
+	if len(conflicts) > 0 {
+		return "merged; conflicts are marked in " + strings.Join(conflicts, ", "), nil
+	}
+	return fmt.Sprintf("%d files changed in %s", len(out.Files), tree.Folder), nil
+}

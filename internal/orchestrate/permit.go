@@ -1,0 +1,139 @@
+// Permissions: the policy, what people have granted, and the approvals that
+// are asked for.
+
+package orchestrate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/permission"
+	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/tool"
+)
+
+// Approval is the detail of an inbox item that asks for an approval.
+type Approval struct {
+	Tool   string            `json:"tool"`
+	Input  json.RawMessage   `json:"input,omitempty"`
+	Action tool.Action       `json:"action"`
+	Dir    string            `json:"dir,omitempty"`
+	Rules  []permission.Rule `json:"rules,omitempty"`  // what an answer for more than once would allow
+	Allows []string          `json:"allows,omitempty"` // the same, in words
+	Why    string            `json:"why"`              // what made it ask
+}
+
+// decide asks the policy. What people have granted is only read when the
+// policy alone would ask.
+func (p *Performer) decide(ctx context.Context, spec agent.Spec, name string, action tool.Action) (permission.Decision, error) {
+	policy := p.policy(spec.Dir)
+	req := requestOf(spec, name, action)
+	d := policy.Decide(req, nil)
+	if d.Effect != permission.Ask || p.store == nil {
+		return d, nil
+	}
+	grants, err := Grants(ctx, p.store, spec.Chat)
+	if err != nil {
+		return d, err
+	}
+	if len(grants) == 0 {
+		return d, nil
+	}
+	return policy.Decide(req, grants), nil
+}
+
+func requestOf(spec agent.Spec, name string, action tool.Action) permission.Request {
+	return permission.Request{Tool: name, Action: action, Agent: spec.ID, Chat: spec.Chat, Role: spec.Role, Depth: spec.Depth}
+}
+
+// Grants reads what people have allowed for more than once in a chat.
+func Grants(ctx context.Context, from Reader, chat string) ([]permission.Grant, error) {
+	items, err := from.Inbox(ctx, store.InboxQuery{Chat: chat, Granted: true})
+	if err != nil {
+		return nil, fmt.Errorf("reading what was allowed: %w", err)
+	}
+	var out []permission.Grant
+	for _, item := range items {
+		var a Approval
+		if json.Unmarshal(item.Detail, &a) != nil {
+			continue // it was not asked by this version: it grants nothing
+		}
+		for _, r := range a.Rules {
+			out = append(out, permission.Grant{
+				Scope: permission.Scope(item.Scope), Agent: item.Agent, Role: item.Role, Chat: item.ChatID, Rule: r, Item: item.ID, By: item.By,
+			})
+		}
+	}
+	return out, nil
+}
+
+// approval asks a person for this exact action.
+func (p *Performer) approval(job engine.Job, run agent.RunTool, input json.RawMessage, action tool.Action, hash string, d permission.Decision) agent.Event {
+	req := requestOf(job.Spec, run.Name, action)
+	a := Approval{Tool: run.Name, Input: input, Action: action, Dir: job.Spec.Dir, Rules: req.Proposal(), Why: d.By}
+	for _, r := range a.Rules {
+		a.Allows = append(a.Allows, r.String())
+	}
+	if len(input) > largeResult {
+		a.Input = nil // the action shows it
+	}
+	detail, err := json.Marshal(a)
+	if err != nil {
+		detail = nil // it consists of text; without it the action is still shown
+	}
+	ev := agent.ApprovalNeeded{
+		Turn: run.Turn, Call: run.Call, Grant: hash, Action: action.Shown, Reason: action.Reason, Detail: detail,
+	}
+	if p.approve > 0 {
+		ev.Deadline = job.Now().Add(p.approve).UnixMilli()
+	}
+	return ev
+}
+
+// allowed tells whether an agent may use a tool in this way without asking
+// anyone, and if not, why.
+func (p *Performer) allowed(ctx context.Context, spec agent.Spec, env tool.Env, name string, input json.RawMessage) (bool, string) {
+	t, ok := p.tools.Get(name)
+	if !ok {
+		return false, "there is no tool " + name
+	}
+	action, err := planned(ctx, t, env, input)
+	if err != nil {
+		return false, err.Error()
+	}
+	d, err := p.decide(ctx, spec, name, action)
+	if err != nil {
+		return false, err.Error()
+	}
+	if d.Effect == permission.Allow {
+		return true, ""
+	}
+	return false, fmt.Sprintf("it is not allowed without asking (%s)", d.By)
+}
+
+// mayAccept tells whether an acceptance command may be run by the system. One
+// that a model or a project wrote must be allowed by the policy.
+func (pl *planner) mayAccept(spec agent.Spec, trusted bool) error {
+	input, err := json.Marshal(map[string]string{"command": spec.Command})
+	if err != nil {
+		return err
+	}
+	if _, ok := pl.tools.Get(bash); !ok {
+		return fmt.Errorf("acceptance: commands cannot be run here")
+	}
+	if trusted {
+		return nil
+	}
+	env := pl.env(pl.job)
+	env.Dir = spec.Dir
+	if ok, why := pl.allowed(pl.ctx, pl.job.Spec, env, bash, input); !ok {
+		return fmt.Errorf("acceptance: %s may not be run by the system: %s; a rule that allows Bash(%s) would do", strings.TrimSpace(spec.Command), why, strings.TrimSpace(spec.Command))
+	}
+	return nil
+}
+
+const bash = "Bash"
