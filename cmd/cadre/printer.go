@@ -24,6 +24,7 @@ type printer interface {
 	delta(d feed.Delta, at time.Time) error
 	frame(t *view.Tree, now time.Time) error // about ten times a second
 	note(text string) error                  // a line for the person
+	ask(text string) error                   // what the person is asked; empty: no longer
 	suspend(chat, signal string) error       // the run goes on another time
 	done(t *view.Tree, d view.Done, o agent.Outcome) error
 }
@@ -73,6 +74,8 @@ func (p *jsonPrinter) note(text string) error {
 	return nil
 }
 
+func (p *jsonPrinter) ask(string) error { return nil } // the change tells it
+
 func (p *jsonPrinter) suspend(chat, signal string) error {
 	if signal == "" {
 		return nil
@@ -100,6 +103,13 @@ func (p *plainPrinter) note(text string) error {
 	return nil
 }
 
+func (p *plainPrinter) ask(text string) error {
+	if text != "" {
+		fmt.Fprintln(p.errs, text)
+	}
+	return nil
+}
+
 func (p *plainPrinter) done(t *view.Tree, d view.Done, _ agent.Outcome) error {
 	p.plain.Update(t, time.Now())
 	if d.Result != "" {
@@ -119,6 +129,7 @@ type livePrinter struct {
 	notes  []string
 	held   []view.Said // said, and perhaps the answer
 	shown  string      // the last frame
+	asking bool        // the person types: nothing is drawn meanwhile
 }
 
 func (p *livePrinter) change(store.Change) error         { return nil }
@@ -134,6 +145,9 @@ func (p *livePrinter) size() (width, height int) {
 }
 
 func (p *livePrinter) frame(t *view.Tree, now time.Time) error {
+	if p.asking {
+		return nil
+	}
 	width, height := p.size()
 	above := p.above(t, width, -1)
 	lines := p.style.Frame(t, width, height-1, now)
@@ -167,8 +181,23 @@ func (p *livePrinter) above(t *view.Tree, width, answer int) string {
 }
 
 func (p *livePrinter) note(text string) error {
+	if p.asking {
+		_, err := fmt.Fprintf(p.out, "%s\n", text)
+		return err
+	}
 	p.notes = append(p.notes, text)
 	return nil
+}
+
+// ask shows what is asked and leaves the cursor to the person.
+func (p *livePrinter) ask(text string) error {
+	p.asking = text != ""
+	if !p.asking {
+		return nil
+	}
+	width, _ := p.size()
+	p.shown = ""
+	return p.screen.Close("\n"+text+"\n> ", width)
 }
 
 func (p *livePrinter) suspend(string, string) error {

@@ -35,6 +35,10 @@ type runOptions struct {
 	record   string
 	replay   string
 	prompt   string
+
+	permissions string
+	wait        bool
+	typed       bool // the prompt came from the command line, so that answers can be typed
 }
 
 const defaultRole = "main"
@@ -81,6 +85,8 @@ Exit codes: 0 completed, 1 failed, 2 wrong command line, 3 stopped by a limit
 	f.IntVar(&o.turns, "max-turns", 0, "the most turns the orchestrator may take for a prompt (default: the role's)")
 	f.DurationVar(&o.duration, "max-duration", 0, "the most time it may work on a prompt, not counting waits for sub-agents, such as 90s or 10m (default: the role's)")
 	f.Float64Var(&o.cost, "max-cost", 0, "the most the whole tree may spend on a prompt, in US dollars (default: no limit)")
+	f.StringVar(&o.permissions, "permissions", "", "what agents may do without asking: read-only, ask, edits or trusted (default: as configured, else ask)")
+	f.BoolVar(&o.wait, "wait", false, "without a terminal: wait for answers from elsewhere instead of denying at once")
 	f.StringVar(&o.record, "record", "", "append all model calls to this file, without keys")
 	f.StringVar(&o.replay, "replay", "", "answer model calls from this file instead of asking a model")
 	must(cmd.RegisterFlagCompletionFunc("chat", func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
@@ -143,8 +149,20 @@ func (o *runOptions) check(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	var err error
+	o.typed = len(args) > 0 && (len(args) > 1 || args[0] != "-")
 	o.prompt, err = readPrompt(cmd.InOrStdin(), args)
 	return err
+}
+
+// attendance tells who can be asked for approvals and answers.
+func (o *runOptions) attendance(cmd *cobra.Command) attendance {
+	switch {
+	case !o.json && (o.typed || o.resume) && isTerminal(cmd.InOrStdin()) && isTerminal(cmd.ErrOrStderr()):
+		return person
+	case o.wait:
+		return others
+	}
+	return nobody
 }
 
 const scriptedModel = "scripted:"

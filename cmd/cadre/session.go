@@ -37,6 +37,11 @@ type session struct {
 	out   printer
 	stops *stops
 
+	who    attendance
+	lines  <-chan string // what the person types
+	items  []store.Item  // that wait for the user, oldest first
+	asking string        // the one that is asked
+
 	leaving bool // the run is over, and what it left running is being cancelled
 	left    bool // that took too long
 }
@@ -63,7 +68,8 @@ func (g *globals) run(cmd *cobra.Command, o *runOptions) (err error) {
 	defer func() { _ = closeLog() }() // nothing is written to it after this
 	s := &session{g: g, o: o, cmd: cmd, stops: listen(cmd.OutOrStdout())}
 	defer s.stops.close()
-	s.app, err = app.Open(app.Options{Data: dir, Dir: o.project(cmd.Context(), dir), Log: log, Record: o.record, Replay: o.replay})
+	s.who = o.attendance(cmd)
+	s.app, err = app.Open(app.Options{Data: dir, Dir: o.project(cmd.Context(), dir), Log: log, Record: o.record, Replay: o.replay, Mode: o.permissions})
 	if err != nil {
 		return g.notOpened(dir, err)
 	}
@@ -131,6 +137,9 @@ func (s *session) run(ctx context.Context) error {
 		if err := s.app.Engine.Send(ctx, s.chat, newMessageID(), body); err != nil {
 			return fmt.Errorf("sending the prompt to chat %s: %w", s.chat, err)
 		}
+	}
+	if err := s.attend(ctx); err != nil {
+		return err
 	}
 	s.g.log.Info("run", "chat", s.chat, "resume", s.o.resume)
 	o, err := s.follow(ctx, events, outcomes)
@@ -339,7 +348,16 @@ func (s *session) next(ctx context.Context, events <-chan happening, outcomes <-
 		if h.err != nil {
 			return false, nil, fmt.Errorf("following the changes: %w", h.err)
 		}
-		return s.tree.AtRest(), nil, s.show(h.item)
+		if err := s.show(h.item); err != nil {
+			return false, nil, err
+		}
+		return s.tree.AtRest(), nil, s.serve(ctx)
+	case line, ok := <-s.lines:
+		if !ok {
+			s.lines, s.who = nil, nobody // the terminal is gone
+			return false, nil, s.serve(ctx)
+		}
+		return false, nil, s.typed(ctx, line)
 	case o := <-outcomes:
 		return true, &o, nil
 	case sig := <-s.stops.signals:

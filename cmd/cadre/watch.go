@@ -75,6 +75,11 @@ func (s *session) change(c store.Change) error {
 		return nil
 	}
 	s.since = c.Seq
+	for _, d := range c.Docs {
+		if item, ok := d.Data.(store.Item); ok {
+			s.noteItem(item)
+		}
+	}
 	s.tree.Change(c)
 	return s.out.change(c)
 }

@@ -144,12 +144,12 @@ func (m *machine) created(ev Created) error {
 	m.Cause = ev.Spec.Cause
 	m.Context = ev.Tokens
 	m.Phase = Idle{}
-	if m.Spec.Orchestrator() {
-		return nil
-	}
 	if ev.Prior > 0 {
 		m.Pos = ev.Prior
 		m.emit(Adopt{From: m.Spec.Adopts, Count: ev.Prior})
+	}
+	if m.Spec.Orchestrator() {
+		return nil
 	}
 	m.place(ev.Task)
 	m.nextTurn()

@@ -38,6 +38,7 @@ type Options struct {
 	Replay string // file from which they are answered
 
 	Mode string // the preset of permissions; empty: as configured
+	Hold bool   // commit what is delivered, and leave what follows to a process that recovers
 
 	// For tests.
 	Env   func(string) string
@@ -145,7 +146,7 @@ func (a *App) wire(o Options, c *config.Config, m *models) error {
 	a.Feed = feed.New(a.Store)
 	a.Engine = engine.New(engine.Config{
 		Store: a.Store, Performer: a.Performer, Feed: a.Feed,
-		Now: o.Now, NewID: o.NewID, Log: o.Log, Crash: o.Crash,
+		Now: o.Now, NewID: o.NewID, Log: o.Log, Hold: o.Hold, Crash: o.Crash,
 	})
 	a.Performer.Bind(a.Engine)
 	t.control.Bind(a.Engine)

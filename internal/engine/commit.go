@@ -118,6 +118,7 @@ type tx struct {
 	err     error      // why the batch cannot be written
 	over    []string   // model calls that have ended: what they said so far is committed or void
 	todo    []delivery // between agents, delivered in this same batch
+	gone    []string   // chats that were deleted
 }
 
 // staged is an agent as it will be once the batch is committed.
@@ -145,6 +146,10 @@ func (t *tx) deliver(d delivery) {
 }
 
 func (t *tx) step(d delivery) {
+	if d.managed != nil {
+		t.manage(d)
+		return
+	}
 	d.ev = agent.Stamp(d.ev, t.at)
 	s, err := t.agent(d)
 	if errors.Is(err, ErrUnknown) {
@@ -355,6 +360,9 @@ func (t *tx) act() {
 		}
 		e.live[id] = &l
 	}
+	for _, chat := range t.gone {
+		e.forget(chat)
+	}
 	if n := len(t.entries); n > 0 {
 		e.cfg.Feed.Notify(t.entries[n-1].Seq)
 	}
@@ -367,6 +375,9 @@ func (t *tx) act() {
 	for _, a := range t.acts {
 		if e.crash("effect") {
 			return
+		}
+		if e.cfg.Hold {
+			continue
 		}
 		e.perform(e.live[a.agent], a.effect)
 	}

@@ -35,6 +35,10 @@ type Config struct {
 	NewID     func() string    // nil: random
 	Log       *slog.Logger     // nil: discard
 
+	// Hold keeps outside effects from starting: what is delivered is
+	// committed, and a process that recovers goes on with it.
+	Hold bool
+
 	// Crash lets tests end the engine at a named point as if the process had
 	// been killed there: it returns true to do so.
 	Crash func(point string) bool
@@ -148,7 +152,8 @@ type NewChat struct {
 	Title  string
 	Spec   agent.Spec // of the orchestrator; the engine gives it its id
 	Prompt string     // its system prompt; Spec.Prompt is its id
-	Tokens int64      // estimate of prompt and tools
+	Tokens int64      // estimate of prompt, tools and what it takes over
+	Prior  int        // messages it takes over from the agent that Spec.Adopts names
 }
 
 // CreateChat makes a chat with its orchestrator and returns its id once it is
@@ -157,7 +162,7 @@ func (e *Engine) CreateChat(ctx context.Context, c NewChat) (string, error) {
 	id := e.cfg.NewID()
 	c.Spec.ID, c.Spec.Chat, c.Spec.Parent, c.Spec.Depth = id, id, "", 0
 	c.Spec.User = c.User.ID
-	ev := agent.Created{Spec: c.Spec, Tokens: c.Tokens}
+	ev := agent.Created{Spec: c.Spec, Tokens: c.Tokens, Prior: c.Prior}
 	if err := e.deliver(ctx, delivery{agent: id, ev: ev, chat: &c}); err != nil {
 		return "", fmt.Errorf("creating the chat: %w", err)
 	}
@@ -286,7 +291,13 @@ func (e *Engine) loop() {
 		if len(batch) == 0 {
 			continue
 		}
-		e.commit(batch)
+		batch, deletions := apart(batch)
+		if len(batch) > 0 {
+			e.commit(batch)
+		}
+		for _, d := range deletions {
+			e.commit([]delivery{d})
+		}
 		if e.crashed {
 			e.box.close()
 			return

@@ -16,6 +16,8 @@ type delivery struct {
 	start *agent.StartChild
 	reply chan error // nil: nobody waits
 
+	managed *managed // not an event, but a change of a chat as a whole
+
 	history []message.Message // loaded by the effect, for the agent's cache
 }
 

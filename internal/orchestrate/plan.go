@@ -59,13 +59,34 @@ func (p *Performer) propose(ctx context.Context, job engine.Job, call message.To
 // was asked for.
 func (p *Performer) validate(spec agent.Spec, call message.ToolCall) error {
 	if call.Name != SubmitResult || len(spec.Output) == 0 {
-		return p.tools.Validate(call.Name, call.Input)
+		if err := p.tools.Validate(call.Name, call.Input); err != nil {
+			return err
+		}
+		return missing(call)
 	}
 	form, err := tool.NewForm(SubmitResult, spec.Output)
 	if err != nil {
 		return err
 	}
 	return form.Validate(call.Input)
+}
+
+// missing says what an input lacks that its schema cannot ask for.
+func missing(call message.ToolCall) error {
+	keys := needed[call.Name]
+	if len(keys) == 0 {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(call.Input, &fields); err != nil {
+		return fmt.Errorf("the input cannot be read: %w", err)
+	}
+	for _, k := range keys {
+		if len(fields[k]) > 0 {
+			return nil
+		}
+	}
+	return &tool.InputError{Tool: call.Name, Problems: []string{"input: missing " + strings.Join(keys, " or ")}}
 }
 
 // classOf sorts a call by how the machine treats it. Without input it is the

@@ -48,8 +48,10 @@ func text(name string) string {
 const limitsSchema = `"limits":{"type":"object","additionalProperties":false,"properties":{"turns":{"type":"integer","minimum":1},` +
 	`"duration":{"type":"string"},"tokens":{"type":"integer","minimum":1},"cost":{"type":"number","exclusiveMinimum":0,"description":"dollars"}}}`
 
-// resultSchema is the form of a result where the role has none of its own.
-const resultSchema = `{"type":"object","anyOf":[{"required":["summary"]},{"required":["result"]}],"properties":{` +
+// resultSchema is the form of a result where the role has none of its own. That
+// it needs a summary or a result cannot be said here: vendors refuse a choice
+// at the top of a schema. See needed.
+const resultSchema = `{"type":"object","properties":{` +
 	`"summary":{"type":"string","minLength":1,"description":"one or two sentences"},"details":{"type":"string"},"result":{"type":"string","minLength":1},` +
 	`"files_modified":{"type":"array","items":{"type":"string"}},"files_created":{"type":"array","items":{"type":"string"}},` +
 	`"tests_run":{"type":"integer"},"tests_passed":{"type":"integer"},` +
@@ -77,9 +79,12 @@ var decidedSchemas = map[string]string{
 		`"agent":{"type":"string","description":"id or name"},"task":{"type":"string","minLength":1},"background":{"type":"boolean"},` + limitsSchema + `}}`,
 	SubmitResult: resultSchema,
 	SubmitError:  `{"type":"object","required":["error"],"properties":{"error":{"type":"string","minLength":1}}}`,
-	AskUser: `{"type":"object","anyOf":[{"required":["question"]},{"required":["questions"]}],"additionalProperties":false,"properties":{` + questionSchema +
+	AskUser: `{"type":"object","additionalProperties":false,"properties":{` + questionSchema +
 		`,"questions":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"object","required":["question"],"additionalProperties":false,"properties":{` + questionSchema + `}}}}}`,
 }
+
+// needed are the keys of which an input must have one, by tool.
+var needed = map[string][]string{SubmitResult: {"summary", "result"}, AskUser: {"question", "questions"}}
 
 // Tools returns the tools that the machine carries out: they have descriptions
 // and schemas like any other, but no run of their own.

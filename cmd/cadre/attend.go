@@ -1,0 +1,302 @@
+// Attending to what waits for the user during a run: in a terminal the person
+// is asked and types the answer; where nobody can be asked, it is answered at
+// once, and said so.
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/orchestrate"
+	"github.com/cadre-dev/cadre/internal/permission"
+	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/view"
+)
+
+// attendance is who can be asked.
+type attendance int
+
+const (
+	nobody attendance = iota // answered at once: denied, declined
+	others                   // --wait: somebody answers from elsewhere
+	person                   // the one at the terminal
+)
+
+// attend begins to look after the items of the chat that wait already.
+func (s *session) attend(ctx context.Context) error {
+	items, err := s.app.Store.Inbox(ctx, store.InboxQuery{Chat: s.chat})
+	if err != nil {
+		return fmt.Errorf("reading the inbox: %w", err)
+	}
+	for _, i := range items {
+		s.noteItem(i)
+	}
+	if s.who == person && s.lines == nil {
+		s.lines = readLines(s.cmd.InOrStdin())
+	}
+	return s.serve(ctx)
+}
+
+// readLines sends the lines of a stream until it ends.
+func readLines(in io.Reader) <-chan string {
+	out := make(chan string)
+	go func() {
+		defer close(out)
+		scan := bufio.NewScanner(in)
+		scan.Buffer(nil, promptSize)
+		for scan.Scan() {
+			out <- scan.Text()
+		}
+	}()
+	return out
+}
+
+// noteItem keeps what is known of an item.
+func (s *session) noteItem(i store.Item) {
+	k := slices.IndexFunc(s.items, func(x store.Item) bool { return x.ID == i.ID })
+	switch open := i.Status == "open" && i.Kind != "worktree"; {
+	case open && k < 0:
+		s.items = append(s.items, i)
+	case open:
+		s.items[k] = i
+	case k >= 0:
+		s.items = slices.Delete(s.items, k, k+1)
+	}
+}
+
+// serve asks for the next item, or answers those that nobody can be asked for.
+func (s *session) serve(ctx context.Context) error {
+	switch s.who {
+	case others:
+		return nil
+	case person:
+		return s.askNext()
+	case nobody:
+	}
+	for _, i := range slices.Clone(s.items) {
+		a := orchestrate.Answer{By: "cadre run", Refuse: true}
+		if i.Kind == "approval" || i.Kind == "budget" {
+			no := false
+			a.Allow, a.Reason = &no, "nobody can be asked, as this run has no terminal"
+		}
+		if _, err := s.app.Inbox.Answer(ctx, i.ID, a); err != nil && !errors.Is(err, orchestrate.ErrAnswered) {
+			return fmt.Errorf("answering %s: %w", i.ID, err)
+		}
+		s.items = slices.DeleteFunc(s.items, func(x store.Item) bool { return x.ID == i.ID })
+		note := fmt.Sprintf("%s: denied, as nobody can be asked here. Use --wait to answer from elsewhere, --permissions edits or trusted, or allow it in the configuration.", view.ItemHead(i))
+		if i.Kind == "question" || i.Kind == "elicitation" {
+			note = fmt.Sprintf("%s: %s\n  declined, as nobody can be asked here. Use --wait to answer from elsewhere.", view.ItemHead(i), view.FirstLine(view.ItemAction(i)))
+		}
+		if err := s.out.note(note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askNext shows the item that has waited longest, once.
+func (s *session) askNext() error {
+	if s.asking != "" && !slices.ContainsFunc(s.items, func(i store.Item) bool { return i.ID == s.asking }) {
+		s.asking = "" // answered elsewhere, or nobody waits any more
+		if err := s.out.ask(""); err != nil {
+			return err
+		}
+	}
+	if s.asking != "" || len(s.items) == 0 {
+		return nil
+	}
+	i := s.items[0]
+	s.asking = i.ID
+	text := view.Card(i, 0, time.Now()) + "  " + choices(i)
+	if n := len(s.items) - 1; n > 0 {
+		text += fmt.Sprintf(" (%d more wait)", n)
+	}
+	return s.out.ask(text)
+}
+
+// choices says what can be typed.
+func choices(i store.Item) string {
+	switch i.Kind {
+	case "approval":
+		var a orchestrate.Approval
+		wider := ""
+		if json.Unmarshal(i.Detail, &a) == nil && len(a.Allows) > 0 {
+			wider = fmt.Sprintf("; agent, role, subtree or chat: also later, %s", strings.Join(a.Allows, ", "))
+		}
+		return "y: allow once" + wider + "; n [why]: deny; anything else is a message"
+	case "budget":
+		return "y: as much again; n: end with what there is; anything else is a message"
+	}
+	return "type the answer, or the number of a choice; /skip to decline"
+}
+
+// typed handles a line of the person at the terminal: an answer to what is
+// asked, or a message to the orchestrator.
+func (s *session) typed(ctx context.Context, line string) error {
+	line = strings.TrimSpace(line)
+	if line == "" {
+		return nil
+	}
+	k := slices.IndexFunc(s.items, func(i store.Item) bool { return i.ID == s.asking })
+	if k < 0 {
+		return s.post(ctx, line)
+	}
+	item := s.items[k]
+	a, ok, err := readAnswer(item, line)
+	if err != nil {
+		return s.out.note(err.Error())
+	}
+	if !ok {
+		return s.post(ctx, line)
+	}
+	a.By = localUser().Name
+	said, err := s.app.Inbox.Answer(ctx, item.ID, a)
+	switch {
+	case errors.Is(err, orchestrate.ErrAnswer):
+		return s.out.note(err.Error())
+	case errors.Is(err, orchestrate.ErrAnswered):
+		said = err.Error()
+	case err != nil:
+		return fmt.Errorf("answering %s: %w", item.ID, err)
+	}
+	s.items = slices.DeleteFunc(s.items, func(x store.Item) bool { return x.ID == item.ID })
+	if err := s.out.note(said); err != nil {
+		return err
+	}
+	return s.askNext()
+}
+
+// post sends a message: to the orchestrator, or to the agent that it names.
+func (s *session) post(ctx context.Context, text string) error {
+	to, body := s.chat, text
+	agents, err := s.app.Store.Tree(ctx, s.chat)
+	if err != nil {
+		return fmt.Errorf("reading the agents of the chat: %w", err)
+	}
+	a, rest, addressed, err := orchestrate.Addressed(agents, text)
+	if err != nil {
+		return s.out.note(err.Error())
+	}
+	if addressed {
+		to, body = a.ID, rest
+	}
+	if err := s.app.Engine.Send(ctx, to, newMessageID(), message.Of(message.User, message.KindUser, body)); err != nil {
+		return fmt.Errorf("sending the message: %w", err)
+	}
+	if addressed {
+		return s.out.note("sent to " + a.Path)
+	}
+	return nil
+}
+
+// readAnswer reads what was typed as an answer to an item; ok is false for
+// what is no answer to it.
+func readAnswer(i store.Item, line string) (a orchestrate.Answer, ok bool, err error) {
+	switch i.Kind {
+	case "approval", "budget":
+		word, rest, _ := strings.Cut(line, " ")
+		yes, no := true, false
+		switch strings.ToLower(word) {
+		case "y", "yes", "allow", "once":
+			return orchestrate.Answer{Allow: &yes, Scope: permission.Once}, rest == "", nil
+		case "agent", "role", "subtree", "chat":
+			return orchestrate.Answer{Allow: &yes, Scope: permission.Scope(strings.ToLower(word))}, rest == "" && i.Kind == "approval", nil
+		case "n", "no", "deny":
+			return orchestrate.Answer{Allow: &no, Reason: strings.TrimSpace(rest)}, true, nil
+		}
+		return a, false, nil
+	}
+	if line == "/skip" {
+		return orchestrate.Answer{Refuse: true}, true, nil
+	}
+	if i.Kind == "elicitation" {
+		text, err := fieldsOf(i.Action, line)
+		return orchestrate.Answer{Text: text}, true, err
+	}
+	return orchestrate.Answer{Text: chosen(view.Questions(i.Action), line)}, true, nil
+}
+
+// chosen turns the numbers of choices into their labels. Several questions are
+// answered by one number or text each, separated by semicolons.
+func chosen(questions []view.Question, line string) string {
+	parts := []string{line}
+	if len(questions) > 1 {
+		parts = strings.Split(line, ";")
+	}
+	if len(parts) != len(questions) {
+		return line
+	}
+	var out []string
+	for n, part := range parts {
+		q, text := questions[n], strings.TrimSpace(part)
+		var labels []string
+		for word := range strings.SplitSeq(text, ",") {
+			k, err := strconv.Atoi(strings.TrimSpace(word))
+			if err != nil || k < 1 || k > len(q.Options) || len(labels) > 0 && !q.Multiple {
+				labels = nil
+				break
+			}
+			labels = append(labels, q.Options[k-1].Label)
+		}
+		if len(labels) > 0 {
+			text = strings.Join(labels, ", ")
+		}
+		if len(questions) > 1 {
+			text = q.Question + " " + text
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "\n")
+}
+
+// fieldsOf makes the object that a tool server asked for: from JSON as it is,
+// or, where one field is wanted, from its value.
+func fieldsOf(action, line string) (string, error) {
+	if json.Valid([]byte(line)) && strings.HasPrefix(line, "{") {
+		return line, nil
+	}
+	var in struct {
+		Schema struct {
+			Properties map[string]struct {
+				Type string `json:"type"`
+			} `json:"properties"`
+		} `json:"schema"`
+	}
+	if json.Unmarshal([]byte(action), &in) != nil || len(in.Schema.Properties) == 0 {
+		return line, nil
+	}
+	var names []string
+	for name := range in.Schema.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if len(names) > 1 {
+		return "", fmt.Errorf("it asks for several values: type them as JSON, {%q: …}, with %s", names[0], strings.Join(names, ", "))
+	}
+	var value any = line
+	switch in.Schema.Properties[names[0]].Type {
+	case "integer", "number":
+		n, err := strconv.ParseFloat(line, 64)
+		if err != nil {
+			return "", fmt.Errorf("%s must be a number", names[0])
+		}
+		value = n
+	case "boolean":
+		value = slices.Contains([]string{"y", "yes", "true", "1"}, strings.ToLower(line))
+	}
+	b, err := json.Marshal(map[string]any{names[0]: value})
+	if err != nil {
+		return "", fmt.Errorf("wording the answer: %w", err)
+	}
+	return string(b), nil
+}

@@ -1,0 +1,127 @@
+// An inbox item as a person is shown it: who asks, what exactly, why, and what
+// happens if nobody answers.
+
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+// cardLines bounds how much of an action is shown; the whole is one command
+// away.
+const cardLines = 40
+
+// kinds are the words for the kinds of item.
+var kinds = map[string]string{
+	"approval": "needs an approval", "question": "asks", "elicitation": "was asked by a tool server", "budget": "has spent its budget", "worktree": "has left work to decide about",
+}
+
+// ItemHead is the first line of an item: who, and what kind of thing.
+func ItemHead(i store.Item) string {
+	word := kinds[i.Kind]
+	if word == "" {
+		word = i.Kind
+	}
+	return fmt.Sprintf("%s %s", Clean(i.Path), word)
+}
+
+// ItemAction is what is asked, in lines: the exact action of an approval, the
+// questions with their choices.
+func ItemAction(i store.Item) string {
+	switch i.Kind {
+	case "question", "elicitation":
+		return questionLines(i.Action)
+	case "budget":
+		return "Spent so far: " + Clean(i.Action) + ". Allow as much again?"
+	}
+	return Clean(i.Action)
+}
+
+// Question is a question of an item, as far as it can be shown.
+type Question struct {
+	Question string `json:"question"`
+	Multiple bool   `json:"multiple"`
+	URL      string `json:"url"`
+	Options  []struct {
+		Label       string `json:"label"`
+		Description string `json:"description"`
+	} `json:"options"`
+}
+
+// Questions reads the questions of an item.
+func Questions(action string) []Question {
+	var in struct {
+		Question
+		Questions []Question `json:"questions"`
+	}
+	if json.Unmarshal([]byte(action), &in) != nil {
+		return []Question{{Question: action}}
+	}
+	out := in.Questions
+	if in.Question.Question != "" {
+		out = append([]Question{in.Question}, out...)
+	}
+	return out
+}
+
+func questionLines(action string) string {
+	var lines []string
+	all := Questions(action)
+	for n, q := range all {
+		text := Clean(q.Question)
+		if len(all) > 1 {
+			text = fmt.Sprintf("(%d) %s", n+1, text)
+		}
+		lines = append(lines, text)
+		if q.URL != "" {
+			lines = append(lines, "  open: "+Clean(q.URL))
+		}
+		for k, o := range q.Options {
+			line := fmt.Sprintf("  %d. %s", k+1, Clean(o.Label))
+			if o.Description != "" {
+				line += ": " + Clean(o.Description)
+			}
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Card shows an item whole, within a number of lines of its action (0: the
+// default).
+func Card(i store.Item, most int, now time.Time) string {
+	if most == 0 {
+		most = cardLines
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "● %s  [%s]\n", ItemHead(i), i.ID)
+	if i.Reason != "" {
+		fmt.Fprintf(&b, "  why: %s\n", FirstLine(Clean(i.Reason)))
+	}
+	lines := strings.Split(strings.TrimRight(ItemAction(i), "\n"), "\n")
+	for n, line := range lines {
+		if n == most {
+			fmt.Fprintf(&b, "  … %d more lines: cadre inbox show %s\n", len(lines)-n, i.ID)
+			break
+		}
+		fmt.Fprintf(&b, "  │ %s\n", line)
+	}
+	if then := ItemDeadline(i, now); then != "" {
+		fmt.Fprintf(&b, "  %s\n", then)
+	}
+	return b.String()
+}
+
+// ItemDeadline says what happens if nobody answers, and when.
+func ItemDeadline(i store.Item, now time.Time) string {
+	if i.Deadline == 0 {
+		return ""
+	}
+	left := time.UnixMilli(i.Deadline).Sub(now).Round(time.Second)
+	return fmt.Sprintf("without an answer in %s: %s", left, i.Default)
+}
