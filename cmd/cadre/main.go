@@ -12,9 +12,17 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cadre-dev/cadre/internal/sandbox"
 )
 
-func main() { os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	// The binary is also what confines the commands of agents: see sandbox.
+	if code, ran := sandbox.Main(os.Args); ran {
+		os.Exit(code)
+	}
+	os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
 
 // globals are what all commands share.
 type globals struct {
@@ -57,5 +65,6 @@ before anything acts on it, so that a crash loses nothing.`,
 	root.PersistentFlags().StringVar(&g.data, "data", "",
 		"the data folder (default: $CADRE_HOME, else cadre in the XDG data folder, ~/.local/share)")
 	root.AddCommand(newRun(g), newShow(g), newVerify(g), newDB(g), newModels(), newDoctor(g), newVersion(), newDev())
+	root.AddCommand(newAgentsCommand())
 	return root
 }

@@ -129,7 +129,7 @@ func TestThousandAgentsAndARateLimit(t *testing.T) {
 		client := &http.Client{Transport: &http.Transport{DialContext: network.dial, MaxIdleConnsPerHost: 1024}}
 		env := map[string]string{"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": "http://vendor", "HOME": dir}
 		found := catalogue.New(catalogue.Options{Env: func(k string) string { return env[k] }, HTTP: client})
-		e, st := newLimited(t, dir, found, places)
+		e, st := newLimited(t, dir, found, placesFor(places))
 		chat := runLimited(t, e.engine, e.performer)
 		tree, err := st.Tree(t.Context(), chat)
 		if err != nil || len(tree) != children+1 {
@@ -164,7 +164,7 @@ type limited struct {
 	performer *orchestrate.Performer
 }
 
-func newLimited(t *testing.T, dir string, found *catalogue.Catalogue, places int) (limited, store.Store) {
+func newLimited(t *testing.T, dir string, found *catalogue.Catalogue, places *schedule.Scheduler) (limited, store.Store) {
 	t.Helper()
 	st, err := sqlite.Open(dir, sqlite.Options{})
 	if err != nil {
@@ -182,7 +182,7 @@ func newLimited(t *testing.T, dir string, found *catalogue.Catalogue, places int
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := orchestrate.New(roles, tools, plainModels(found), placesFor(places), discard())
+	p := orchestrate.New(orchestrate.Config{Roles: roles, Tools: tools, Models: plainModels(found), Places: places, Log: discard()})
 	return limited{engine.New(engine.Config{Store: st, Performer: p}), p}, st
 }
 

@@ -40,6 +40,12 @@ type tools struct {
 	warnings []string
 }
 
+// forget drops what is kept for an agent that has ended.
+func (t *tools) forget(agent string) {
+	t.shell.Forget(agent)
+	t.ledger.Forget(agent)
+}
+
 func (t *tools) close() error {
 	t.shell.Close()
 	return t.mcp.Close()

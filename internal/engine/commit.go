@@ -382,8 +382,12 @@ func (t *tx) act() {
 		e.perform(e.live[a.agent], a.effect)
 	}
 	for _, s := range t.order {
-		if s.last != nil && resting(s.state) {
-			delete(e.live, s.state.Spec.ID)
+		if s.last == nil || !resting(s.state) {
+			continue
+		}
+		delete(e.live, s.state.Spec.ID)
+		if s.state.Ended() {
+			e.cfg.Performer.Ended(s.state.Spec.ID)
 		}
 	}
 }

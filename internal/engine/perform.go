@@ -45,6 +45,10 @@ type Performer interface {
 	// what was answered on the user's behalf.
 	Waiting(waiting, answered []store.Item) string
 
+	// Ended tells that an agent has ended: what was kept for it can go. It
+	// does not block.
+	Ended(agent string)
+
 	// Prompt returns the text of a system prompt that a planned child refers
 	// to by its id.
 	Prompt(id string) (string, bool)

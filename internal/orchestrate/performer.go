@@ -83,6 +83,7 @@ type Config struct {
 	Ledger  *tool.Ledger                        // nil: nobody keeps one
 	Trees   Worktrees                           // nil: there are none
 	About   func(dir string) []role.Instruction // what a project wants its agents to know; nil: nothing
+	Forget  func(agent string)                  // drops what is kept for an agent that has ended; nil: nothing is
 	Asking  Asking
 	Approve time.Duration // how long an approval waits before it counts as denied, 0 = for ever
 	Budget  time.Duration // how long the user is given to extend a spent budget, 0 = never asked
@@ -122,6 +123,7 @@ type Performer struct {
 	ledger  *tool.Ledger
 	trees   Worktrees
 	about   func(dir string) []role.Instruction
+	forget  func(agent string)
 	asking  Asking
 	approve time.Duration
 	budget  time.Duration
@@ -139,7 +141,7 @@ var _ engine.Performer = (*Performer)(nil)
 func New(c Config) *Performer {
 	p := &Performer{
 		roles: c.Roles, tools: c.Tools, models: c.Models, places: c.Places, log: c.Log, store: c.Store,
-		policy: c.Policy, ledger: c.Ledger, trees: c.Trees, about: c.About,
+		policy: c.Policy, ledger: c.Ledger, trees: c.Trees, about: c.About, forget: c.Forget,
 		asking: c.Asking, approve: c.Approve, budget: c.Budget, limits: c.Limits,
 		prompts: map[string]string{}, specs: map[string][]llm.Tool{},
 	}
@@ -157,6 +159,13 @@ func New(c Config) *Performer {
 
 // Bind tells it what runs the agents.
 func (p *Performer) Bind(r engine.Runtime) { p.deliver = r.Deliver }
+
+// Ended implements engine.Performer.
+func (p *Performer) Ended(agent string) {
+	if p.forget != nil {
+		go p.forget(agent) // commands that still run take a moment to end
+	}
+}
 
 // Root is what a chat is opened with.
 type Root struct {

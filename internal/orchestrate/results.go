@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/store"
@@ -49,7 +50,7 @@ type outcome struct {
 }
 
 type success struct {
-	Result string `json:"result"`
+	Result json.RawMessage `json:"result"` // a text, or the object that was submitted
 }
 
 type failure struct {
@@ -66,7 +67,7 @@ func (p *Performer) Results(tasks []store.Task) string {
 	for _, t := range tasks {
 		r := taskResult{AgentID: t.ID, Role: t.Name[len("agent:"):], Task: cut(t.Instruction, min(taskShare, share), "")}
 		if t.Reason == string(agent.ReasonCompleted) {
-			r.Outcome.Success = &success{cut(t.Result, share, t.ID)}
+			r.Outcome.Success = &success{resultOf(t, share)}
 		} else {
 			kind := t.ErrorKind
 			if kind == "" {
@@ -88,6 +89,19 @@ func (p *Performer) Results(tasks []store.Task) string {
 		return fmt.Sprintf("the results could not be written: %v", err)
 	}
 	return string(bytes.TrimSpace(b.Bytes()))
+}
+
+// resultOf is a result within its share: an object that was submitted as it
+// is, anything else as text.
+func resultOf(t store.Task, share int) json.RawMessage {
+	if text := strings.TrimSpace(t.Result); len(text) <= share && strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	b, err := json.Marshal(cut(t.Result, share, t.ID))
+	if err != nil {
+		return json.RawMessage(`""`) // a text can always be encoded
+	}
+	return b
 }
 
 // briefly takes out of a report what a parent's model needs, nil if there is

@@ -92,13 +92,14 @@ type life struct {
 
 	chat  string
 	mu    sync.Mutex
-	acked map[string]bool // user messages that the engine has acknowledged
+	acked map[string]bool   // user messages that the engine has acknowledged
+	given map[string]string // and answers: how each item was closed by them
 	sent  int
 	wants int // messages the user still wants to send
 }
 
 func newLife(t *testing.T, open Factory, dir string, seed uint64, r *rand.Rand) *life {
-	return &life{t: t, open: open, dir: dir, seed: seed, world: NewWorld(seed), r: r, acked: map[string]bool{}, wants: 1 + r.IntN(4)}
+	return &life{t: t, open: open, dir: dir, seed: seed, world: NewWorld(seed), r: r, acked: map[string]bool{}, given: map[string]string{}, wants: 1 + r.IntN(4)}
 }
 
 // run starts a process, goes on with what is there, and lets it crash at the
@@ -142,7 +143,8 @@ func (l *life) run(at int) bool {
 }
 
 // user is a person who creates the chat, recovers it after a crash, sends
-// messages at random moments and sometimes stops something.
+// messages at random moments, answers some of what is asked and sometimes
+// stops something.
 func (l *life) user(ctx context.Context, rt engine.Runtime, st store.Store) {
 	if err := l.begin(ctx, rt, st); err != nil {
 		return
@@ -171,6 +173,7 @@ func (l *life) user(ctx context.Context, rt engine.Runtime, st store.Store) {
 		if !sleep(ctx, pause) {
 			return
 		}
+		l.answer(ctx, rt, st, 3)
 		if stop {
 			if err := rt.Cancel(ctx, victim, "user"); err != nil && !errors.Is(err, engine.ErrUnknown) && ctx.Err() == nil && !errors.Is(err, engine.ErrClosed) {
 				l.t.Errorf("seed %d: cancelling %s: %v", l.seed, victim, err)
@@ -184,9 +187,52 @@ func (l *life) begin(ctx context.Context, rt engine.Runtime, st store.Store) err
 		l.chat = "chat"
 		return rt.Recover(ctx, "")
 	}
-	id, err := rt.CreateChat(ctx, Chat())
+	c := Chat()
+	c.Spec.BudgetWait, c.Spec.Limits.Agents = 20_000, mostAgents
+	id, err := rt.CreateChat(ctx, c)
 	l.chat = id
 	return err
+}
+
+const mostAgents = 40
+
+// answer gives every n-th item that waits an answer.
+func (l *life) answer(ctx context.Context, rt engine.Runtime, st store.Store, n int) {
+	items, err := st.Inbox(ctx, store.InboxQuery{Chat: l.chat})
+	if err != nil {
+		return // the store is closed
+	}
+	for _, i := range items {
+		l.mu.Lock()
+		chosen, yes := l.r.IntN(n) == 0, l.r.IntN(4) > 0
+		l.mu.Unlock()
+		if !chosen || i.Status != "open" {
+			continue
+		}
+		var ev agent.Event
+		how := ""
+		switch i.Kind {
+		case "budget", "approval":
+			how = map[bool]string{true: "allowed", false: "denied"}[yes]
+			ev = agent.ApprovalAnswered{Item: i.ID, Allow: yes, Scope: "once", By: "u1"}
+		case "worktree":
+			how = map[bool]string{true: "merged", false: "discarded"}[yes]
+			ev = agent.WorkDecided{Item: i.ID, How: how, By: "u1"}
+		default:
+			how = map[bool]string{true: "answered", false: "declined"}[yes]
+			ev = agent.QuestionAnswered{Item: i.ID, Declined: !yes, By: "u1", Answer: "the first"}
+		}
+		err := rt.Deliver(ctx, i.Agent, ev)
+		switch {
+		case err == nil:
+			l.mu.Lock()
+			l.given[i.ID] = how
+			l.mu.Unlock()
+		case errors.Is(err, agent.ErrNotWaiting), errors.Is(err, engine.ErrClosed), ctx.Err() != nil:
+		default:
+			l.t.Errorf("seed %d: answering %s: %v", l.seed, i.ID, err)
+		}
+	}
 }
 
 // settle lets the tree come to rest and has the user say one last thing, so
@@ -203,7 +249,9 @@ func (l *life) settle(ctx context.Context, rt engine.Runtime, st store.Store) {
 		}
 		l.acked[id] = true
 	}
-	l.rest(ctx, st)
+	if l.rest(ctx, st) {
+		l.answer(ctx, rt, st, 1) // what agents have left behind
+	}
 }
 
 // rest waits, in fake time, until no agent is at work.

@@ -36,6 +36,7 @@ type World struct {
 	Writes map[string]int // how often each write began, by agent, turn and call
 	Calls  map[string]int // how often each model turn was asked for
 	Stops  int            // effects that ended because their context did
+	read   map[string]int // how much of its own history each agent has been sent
 }
 
 // Answer is what the model says.
@@ -54,6 +55,7 @@ type Call struct {
 	Tool  string
 	Input string
 	Plan  *agent.Plan
+	Key   string // by which it is known again
 	Bad   string // refused, for this reason
 }
 
@@ -67,13 +69,15 @@ const (
 	GiveUp = "submit_error"
 	Guard  = "Guarded" // asks for approval before it writes
 	Crashy = "Crashy"  // panics
+	Wonder = "Wonder"  // reads, and asks the user meanwhile
+	Dare   = "Dare"    // begins to write, and then asks the user
 )
 
-var allTools = []string{Read, Write, Spawn, Ask, Submit, GiveUp, Guard, Crashy}
+var allTools = []string{Read, Write, Spawn, Ask, Submit, GiveUp, Guard, Crashy, Wonder, Dare}
 
 // NewWorld makes a World.
 func NewWorld(seed uint64) *World {
-	return &World{Seed: seed, Latency: 300 * time.Millisecond, Writes: map[string]int{}, Calls: map[string]int{}}
+	return &World{Seed: seed, Latency: 300 * time.Millisecond, Writes: map[string]int{}, Calls: map[string]int{}, read: map[string]int{}}
 }
 
 var _ engine.Performer = (*World)(nil)
@@ -84,7 +88,7 @@ func Chat() engine.NewChat {
 		User: store.User{ID: "u1", Name: "Ada"},
 		Spec: agent.Spec{
 			Role: "main", Name: "main", Path: "main", Prompt: "pmain", Models: []string{"world"}, MaxDepth: 2,
-			Tools: []string{Read, Write, Spawn, Ask, Guard, Crashy}, Delegable: allTools, Delegates: []string{"worker"},
+			Tools: []string{Read, Write, Spawn, Ask, Guard, Crashy, Wonder, Dare}, Delegable: allTools, Delegates: []string{"worker"},
 			Price: agent.Price{Known: true},
 		},
 		Prompt: "You are main.",
@@ -140,6 +144,7 @@ func (w *World) wait(ctx context.Context, d time.Duration) error {
 func (w *World) CallModel(ctx context.Context, job engine.Job, call agent.CallModel, onDelta func(string, int, string, string)) agent.Event {
 	w.mu.Lock()
 	w.Calls[fmt.Sprintf("%s/%d", job.Spec.ID, call.Turn)]++
+	w.read[job.Spec.ID] = len(job.History)
 	w.mu.Unlock()
 	latency := w.latency(w.rand("model", job.Spec.ID, call.Turn, call.Try))
 	info := agent.CallInfo{Model: "world", StartedAt: job.Now().UnixMilli()}
@@ -182,7 +187,7 @@ func (w *World) CallModel(ctx context.Context, job engine.Job, call agent.CallMo
 		}
 		parts = append(parts, message.ToolCall{ID: id, Name: c.Tool, Input: json.RawMessage(input)})
 		ev.Calls = append(ev.Calls, agent.Proposal{
-			ID: id, Name: c.Tool, Class: classOf(c.Tool), Plan: c.Plan, Refused: c.Bad != "", Why: c.Bad, Question: c.Input,
+			ID: id, Name: c.Tool, Class: classOf(c.Tool), Plan: c.Plan, Refused: c.Bad != "", Why: c.Bad, Question: c.Input, Key: c.Key,
 		})
 	}
 	ev.Body = message.Message{Role: message.Assistant, Kind: message.KindReply, Parts: parts}
@@ -194,7 +199,7 @@ func (w *World) CallModel(ctx context.Context, job engine.Job, call agent.CallMo
 
 func classOf(tool string) agent.Class {
 	switch tool {
-	case Write, Guard:
+	case Write, Guard, Dare:
 		return agent.ClassWrite
 	case Spawn:
 		return agent.ClassDelegate
@@ -209,11 +214,15 @@ func classOf(tool string) agent.Class {
 }
 
 // RunTool implements engine.Performer.
-func (w *World) RunTool(ctx context.Context, job engine.Job, run agent.RunTool, _ json.RawMessage, start func() bool) agent.Event {
+func (w *World) RunTool(ctx context.Context, job engine.Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event {
 	key := fmt.Sprintf("%s/%d.%d", job.Spec.ID, run.Turn, run.Call)
 	r := w.rand("tool", key)
 	finished := func(isError bool, text string) agent.Event {
-		return agent.ToolFinished{Turn: run.Turn, Call: run.Call, IsError: isError, Tokens: 10, Parts: []message.Part{message.TextPart{Text: text}}}
+		ev := agent.ToolFinished{Turn: run.Turn, Call: run.Call, IsError: isError, Tokens: 10, Same: text, Parts: []message.Part{message.TextPart{Text: text}}}
+		if run.Class == agent.ClassWrite {
+			ev.Did, ev.Record = true, fmt.Appendf(nil, "wrote %s", key)
+		}
+		return ev
 	}
 	if run.Name == Crashy {
 		panic("the tool has a bug")
@@ -233,11 +242,26 @@ func (w *World) RunTool(ctx context.Context, job engine.Job, run agent.RunTool, 
 	if w.SlowTools > 0 {
 		latency = w.SlowTools
 	}
+	job.Output("at work, ")
 	if err := w.wait(ctx, latency); err != nil {
 		return finished(true, err.Error())
 	}
+	job.Output("nearly done")
+	switch {
+	case run.Name == Wonder || run.Name == Dare:
+		told, err := job.Ask(ctx, agent.ToolAsked{Action: "which of them?", Deadline: job.Now().Add(time.Minute).UnixMilli()})
+		if err != nil {
+			return finished(true, err.Error())
+		}
+		return finished(told.Declined, "told "+told.Answer)
+	case string(input) == always:
+		return finished(false, "as always")
+	}
 	return finished(r.IntN(10) == 0, "done "+key)
 }
+
+// always is the input of a Read that gives the same each time.
+const always = `{"path":"always"}`
 
 // Compact implements engine.Performer.
 func (w *World) Compact(_ context.Context, job engine.Job, c agent.Compact) agent.Event {
@@ -246,6 +270,9 @@ func (w *World) Compact(_ context.Context, job engine.Job, c agent.Compact) agen
 
 // Consult implements engine.Performer.
 func (w *World) Consult(_ context.Context, job engine.Job, c agent.Consult) agent.Event {
+	if w.Think == nil && w.rand("consult", c.Item).IntN(2) == 0 {
+		return agent.Consulted{Item: c.Item, Answered: true, Confidence: 90, Answer: "surely"}
+	}
 	return agent.Consulted{Item: c.Item}
 }
 
@@ -254,9 +281,15 @@ func (w *World) Accept(_ context.Context, job engine.Job) agent.Event {
 	return agent.AcceptanceDone{Passed: true}
 }
 
+// Ended implements engine.Performer.
+func (w *World) Ended(string) {}
+
 // Inspect implements engine.Performer: every second worktree has something in
 // it.
-func (w *World) Inspect(_ context.Context, job engine.Job) agent.Event {
+func (w *World) Inspect(ctx context.Context, job engine.Job) agent.Event {
+	if err := w.wait(ctx, w.latency(w.rand("inspect", job.Spec.ID))); err != nil {
+		return agent.WorkInspected{Reason: err.Error()}
+	}
 	return agent.WorkInspected{Empty: job.Spec.Number%2 == 0, Action: "the difference"}
 }
 
@@ -267,7 +300,14 @@ func (w *World) Report(st agent.State, records []json.RawMessage, _ string) json
 
 // Waiting implements engine.Performer.
 func (w *World) Waiting(waiting, answered []store.Item) string {
-	return fmt.Sprintf("%d wait, %d answered", len(waiting), len(answered))
+	var b strings.Builder
+	for _, i := range waiting {
+		fmt.Fprintf(&b, "%s waits: %s. ", i.Agent, i.Action)
+	}
+	for _, i := range answered {
+		fmt.Fprintf(&b, "%s was told: %s. ", i.Agent, i.Answer)
+	}
+	return b.String()
 }
 
 // Prompt implements engine.Performer.
@@ -330,6 +370,14 @@ func (w *World) randomPlan(r *rand.Rand, most int) *agent.Plan {
 		if r.IntN(3) == 0 {
 			p.Tasks[i].Tokens = 100 + r.Int64N(2000) // may end for lack of budget
 		}
+		s := &p.Tasks[i].Spec
+		s.AskTimeout, s.SameLimit, s.Confidence = 30_000, 2, 60*r.IntN(2)
+		s.Worktree = r.IntN(4) == 0
+		w.mu.Lock()
+		if n := w.read["chat.1"]; n > 0 && r.IntN(4) == 0 { // go on for it
+			s.Adopts, p.Tasks[i].Prior = "chat.1", n
+		}
+		w.mu.Unlock()
 	}
 	return p
 }
@@ -352,9 +400,16 @@ func (w *World) randomWorker(job engine.Job, call agent.CallModel, r *rand.Rand)
 	}
 	var a Answer
 	for range 1 + r.IntN(3) {
-		c := Call{Tool: []string{Read, Read, Write, Write, Spawn}[r.IntN(5)]}
-		if c.Tool == Spawn {
-			c.Plan = w.randomPlan(r, 2)
+		c := Call{Tool: []string{Read, Read, Write, Write, Spawn, Read, Write, Wonder, Dare, Ask}[r.IntN(10)]}
+		switch c.Tool {
+		case Spawn:
+			c.Plan, c.Key = w.randomPlan(r, 2), []string{"", "", "spawn"}[r.IntN(3)]
+		case Read:
+			if r.IntN(2) == 0 {
+				c.Input, c.Key = always, always
+			}
+		case Ask:
+			c.Input = fmt.Sprintf(`{"question":"%d"}`, r.IntN(2))
 		}
 		a.Calls = append(a.Calls, c)
 	}
