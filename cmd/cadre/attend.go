@@ -119,7 +119,7 @@ func (s *session) askNext() error {
 	s.asking = i.ID
 	text := view.Card(i, 0, time.Now()) + "  " + choices(i)
 	if n := len(s.items) - 1; n > 0 {
-		text += fmt.Sprintf(" (%d more wait)", n)
+		text += fmt.Sprintf("\n  (%d more wait)", n)
 	}
 	return s.out.ask(text)
 }
@@ -131,13 +131,13 @@ func choices(i store.Item) string {
 		var a orchestrate.Approval
 		wider := ""
 		if json.Unmarshal(i.Detail, &a) == nil && len(a.Allows) > 0 {
-			wider = fmt.Sprintf("; agent, role, subtree or chat: also later, %s", strings.Join(a.Allows, ", "))
+			wider = fmt.Sprintf("\n  agent, role, subtree, chat   allow for that, also later: %s", strings.Join(a.Allows, ", "))
 		}
-		return "y: allow once" + wider + "; n [why]: deny; anything else is a message"
+		return "y           allow once" + wider + "\n  n [why]     deny\n  anything else is a message to the orchestrator"
 	case "budget":
-		return "y: as much again; n: end with what there is; anything else is a message"
+		return "y           as much again\n  n           end with what there is\n  anything else is a message to the orchestrator"
 	}
-	return "type the answer, or the number of a choice; /skip to decline"
+	return "Type the answer, or the number of a choice; /skip declines."
 }
 
 // typed handles a line of the person at the terminal: an answer to what is

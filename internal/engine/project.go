@@ -548,6 +548,14 @@ func (p *projection) report(f agent.Report) error {
 func summary(result string) string {
 	const most = 280
 	s := strings.TrimSpace(result)
+	if strings.HasPrefix(s, "{") {
+		var in struct {
+			Summary string `json:"summary"`
+		}
+		if json.Unmarshal([]byte(s), &in) == nil && in.Summary != "" {
+			s = strings.TrimSpace(in.Summary)
+		}
+	}
 	if i := strings.Index(s, "\n\n"); i > 0 {
 		s = s[:i]
 	}

@@ -136,8 +136,7 @@ func (b *Inbox) spread(ctx context.Context, chat string) (int, error) {
 			continue
 		}
 		policy := b.Policy(a.Dir)
-		req := permission.Request{Tool: a.Tool, Action: a.Action, Agent: item.Agent, Chat: item.ChatID, Role: item.Role, Depth: strings.Count(item.Agent, ".")}
-		d := policy.Decide(req, grants)
+		d := policy.Decide(a.request(item), grants)
 		if d.Effect != permission.Allow {
 			continue
 		}

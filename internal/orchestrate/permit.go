@@ -18,13 +18,12 @@ import (
 
 // Approval is the detail of an inbox item that asks for an approval.
 type Approval struct {
-	Tool   string            `json:"tool"`
-	Input  json.RawMessage   `json:"input,omitempty"`
-	Action tool.Action       `json:"action"`
-	Dir    string            `json:"dir,omitempty"`
-	Rules  []permission.Rule `json:"rules,omitempty"`  // what an answer for more than once would allow
-	Allows []string          `json:"allows,omitempty"` // the same, in words
-	Why    string            `json:"why"`              // what made it ask
+	Tool   string          `json:"tool"`
+	Input  json.RawMessage `json:"input,omitempty"`
+	Action tool.Action     `json:"action"`
+	Dir    string          `json:"dir,omitempty"`
+	Allows []string        `json:"allows,omitempty"` // what an answer for more than once would allow, in words
+	Why    string          `json:"why"`              // what made it ask
 }
 
 // decide asks the policy. What people have granted is only read when the
@@ -62,20 +61,23 @@ func Grants(ctx context.Context, from Reader, chat string) ([]permission.Grant, 
 		if json.Unmarshal(item.Detail, &a) != nil {
 			continue // it was not asked by this version: it grants nothing
 		}
-		for _, r := range a.Rules {
-			out = append(out, permission.Grant{
-				Scope: permission.Scope(item.Scope), Agent: item.Agent, Role: item.Role, Chat: item.ChatID, Rule: r, Item: item.ID, By: item.By,
-			})
-		}
+		out = append(out, a.request(item).Grants(permission.Scope(item.Scope), item.ID, item.By)...)
 	}
 	return out, nil
+}
+
+// request is what the approval was asked for.
+func (a Approval) request(item store.Item) permission.Request {
+	return permission.Request{
+		Tool: a.Tool, Action: a.Action, Agent: item.Agent, Chat: item.ChatID, Role: item.Role, Depth: strings.Count(item.Agent, "."),
+	}
 }
 
 // approval asks a person for this exact action.
 func (p *Performer) approval(job engine.Job, run agent.RunTool, input json.RawMessage, action tool.Action, hash string, d permission.Decision) agent.Event {
 	req := requestOf(job.Spec, run.Name, action)
-	a := Approval{Tool: run.Name, Input: input, Action: action, Dir: job.Spec.Dir, Rules: req.Proposal(), Why: d.By}
-	for _, r := range a.Rules {
+	a := Approval{Tool: run.Name, Input: input, Action: action, Dir: job.Spec.Dir, Why: d.By}
+	for _, r := range req.Proposal() {
 		a.Allows = append(a.Allows, r.String())
 	}
 	if len(input) > largeResult {

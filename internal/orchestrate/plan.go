@@ -110,7 +110,7 @@ func (p *Performer) classOf(ctx context.Context, job engine.Job, t tool.Tool, in
 	}
 	if t.Class == tool.Executes && t.Plan != nil && input != nil {
 		// A command that only reads runs beside others, and again after a crash.
-		if action, err := t.Plan(ctx, p.env(job), input); err == nil && action.Class == tool.Reads {
+		if action, err := planned(ctx, t, p.env(job), input); err == nil && action.Class == tool.Reads {
 			return agent.ClassRead
 		}
 	}
