@@ -33,9 +33,10 @@ func newModelServer() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "model-server SCRIPT",
 		Short: "Serve a scripted model over HTTP",
-		Long: `Plays a script as a model behind the HTTP interfaces of Anthropic (/v1/messages)
-and OpenAI (/v1/chat/completions), until it is interrupted. Prints the base URL.
-Any API key will do.`,
+		Long: `Plays a script as a model behind the HTTP interfaces of Anthropic
+(/v1/messages), OpenAI (/v1/chat/completions, /v1/responses) and Google
+(/v1beta/models/MODEL:generateContent), until it is interrupted. Prints the
+base URL. Any API key will do.`,
 		Example: `  cadre dev model-server script.yaml
   cadre dev model-server script.yaml --addr 127.0.0.1:8080`,
 		Args: exactly("SCRIPT"),

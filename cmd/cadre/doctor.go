@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cadre-dev/cadre/internal/app"
+	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/llm/catalogue"
 	"github.com/cadre-dev/cadre/internal/store"
 )
@@ -22,7 +24,8 @@ func newDoctor(g *globals) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check the set-up and say what to do",
 		Long: `Checks the configuration, the models that the tiers lead to, which providers
-have a key, which local servers run, and the data folder. With --deep each
+have a key, which local servers run, what confines commands, the roles, and the
+data folder. With --deep each
 provider that has a key is asked for its list of models, which costs nothing and
 shows whether the key is good.
 
@@ -36,14 +39,46 @@ the offline model answers then.`,
 				return fmt.Errorf("finding the current folder: %w", err)
 			}
 			// A broken configuration is one of the findings.
-			c, _, _ := app.Catalogue(app.Options{Dir: dir})
-			findings := append(c.Doctor(cmd.Context(), deep), g.checkData(cmd.Context()))
+			c, conf, _ := app.Catalogue(app.Options{Dir: dir})
+			findings := append(c.Doctor(cmd.Context(), deep), checkSandbox(cmd.Context(), conf), checkRoles(dir), g.checkData(cmd.Context()))
 			return printFindings(cmd, findings, asJSON)
 		}),
 	}
 	cmd.Flags().BoolVar(&deep, "deep", false, "ask each provider that has a key")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	return cmd
+}
+
+// checkSandbox looks what keeps commands in bounds here.
+func checkSandbox(ctx context.Context, c *config.Config) catalogue.Finding {
+	box, notes := app.Sandbox(ctx, c)
+	f := catalogue.Finding{Subject: "sandbox", OK: box.Confines(), Text: box.Name() + " confines commands"}
+	if !box.Confines() {
+		f.Text = "commands are not confined, so that each one asks"
+		f.Hint = "install bubblewrap (the command bwrap), or use Linux 6.2 or later with Landlock"
+	}
+	for _, g := range box.Gaps() {
+		f.Text += "; " + g
+	}
+	if len(notes) > 0 && box.Confines() {
+		f.Text += " (" + strings.Join(notes, "; ") + ")"
+	}
+	return f
+}
+
+// checkRoles reads the role files.
+func checkRoles(dir string) catalogue.Finding {
+	const hint = "`cadre agents lint` says more"
+	roles, set, err := app.Roles(app.Options{Dir: dir})
+	if err != nil {
+		return catalogue.Finding{Subject: "roles", Text: err.Error(), Hint: hint}
+	}
+	f := catalogue.Finding{Subject: "roles", OK: len(set.Errors) == 0, Text: fmt.Sprintf("%d roles", len(roles.All()))}
+	if n := len(set.Errors) + len(set.Warnings); n > 0 {
+		f.Text += fmt.Sprintf(", %d errors, %d warnings", len(set.Errors), len(set.Warnings))
+		f.Hint = hint
+	}
+	return f
 }
 
 // checkData looks at the data folder and the database in it.

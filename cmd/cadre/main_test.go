@@ -16,11 +16,16 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cadre-dev/cadre/internal/sandbox"
 )
 
 const playCommand = "CADRE_TEST_PLAY_COMMAND"
 
 func TestMain(m *testing.M) {
+	if code, ran := sandbox.Main(os.Args); ran { // this binary confines commands, too
+		os.Exit(code)
+	}
 	if os.Getenv(playCommand) != "" {
 		main()
 	}

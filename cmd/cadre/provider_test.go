@@ -46,6 +46,17 @@ func openaiAt(url string) []string {
 	return []string{"OPENAI_API_KEY=" + testKey, "OPENAI_BASE_URL=" + url + "/v1"}
 }
 
+func googleAt(url string) []string {
+	return []string{"GEMINI_API_KEY=" + testKey, "GEMINI_BASE_URL=" + url}
+}
+
+// responsesAt has openai speak its newer format at url: for an address of
+// one's own that must be said.
+func (f *folder) responsesAt(url string) []string {
+	file := f.write("responses.yaml", "providers:\n  openai: {kind: openai-responses, base_url: '"+url+"/v1'}\n")
+	return []string{"CADRE_CONFIG=" + file, "OPENAI_API_KEY=" + testKey}
+}
+
 // shown is what cadre show CHAT --json tells.
 type shown struct {
 	Chat struct {
@@ -120,15 +131,17 @@ func TestProviders(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		model, id string
-		at        func(url string) []string
+		at        func(f *folder, url string) []string
 	}{
-		{"anthropic/claude-sonnet-4-5", "claude-sonnet-4-5", anthropicAt},
-		{"openai/gpt-4o", "gpt-4o", openaiAt},
+		{"anthropic/claude-sonnet-4-5", "claude-sonnet-4-5", func(_ *folder, url string) []string { return anthropicAt(url) }},
+		{"openai/gpt-4o", "gpt-4o", func(_ *folder, url string) []string { return openaiAt(url) }},
+		{"openai/gpt-5", "gpt-5", (*folder).responsesAt},
+		{"google/gemini-2.5-pro", "gemini-2.5-pro", func(_ *folder, url string) []string { return googleAt(url) }},
 	} {
 		t.Run(c.model, func(t *testing.T) {
 			t.Parallel()
 			f := newFolder(t)
-			f.env = c.at(f.serve("provider.yaml"))
+			f.env = c.at(f, f.serve("provider.yaml"))
 			r := f.run(0, "run", "--json", "--model", c.model, "read both")
 			d := done(t, r.out)
 			bothRead(t, d)

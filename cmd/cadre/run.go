@@ -38,6 +38,7 @@ type runOptions struct {
 
 	permissions string
 	wait        bool
+	talk        bool // cadre chat: the person stays
 	typed       bool // the prompt came from the command line, so that answers can be typed
 }
 

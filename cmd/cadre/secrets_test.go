@@ -141,28 +141,45 @@ func TestEchoedKeyIsNotShown(t *testing.T) {
 	t.Parallel()
 	const begin = `data: {"id":"x","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"fine"}}]}` + "\n\n"
 	const end = `data: {"id":"x","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}` + "\n\ndata: [DONE]\n\n"
+	const message = "the key " + testKey + " has expired"
+	openai := func(_ *folder, url string) []string { return openaiAt(url) }
 	for _, c := range []struct {
-		name, body string
-		code       int
+		name, model string
+		at          func(f *folder, url string) []string
+		body        string
+		code        int
 	}{
-		{"answers", begin + end, 0},
-		{"fails within", begin + `data: {"error":{"type":"invalid_request_error","code":"invalid_api_key","message":"the key ` + testKey + ` has expired"}}` + "\n\n", exitFailed},
+		{"answers", "openai/gpt-4o", openai, begin + end, 0},
+		{"chat fails within", "openai/gpt-4o", openai, begin + `data: {"error":{"type":"invalid_request_error","code":"invalid_api_key","message":"` + message + `"}}` + "\n\n", exitFailed},
+		{
+			"anthropic fails within", "anthropic/claude-sonnet-4-5", func(_ *folder, url string) []string { return anthropicAt(url) },
+			`event: error` + "\n" + `data: {"type":"error","error":{"type":"authentication_error","message":"` + message + `"},"request_id":"req_` + testKey + `"}` + "\n\n", exitFailed,
+		},
+		{
+			"responses fail within", "openai/gpt-5", (*folder).responsesAt,
+			`data: {"type":"response.failed","response":{"id":"resp_` + testKey + `","status":"failed","error":{"code":"invalid_api_key","message":"` + message + `"}}}` + "\n\n", exitFailed,
+		},
+		{
+			"gemini fails within", "google/gemini-2.5-pro", func(_ *folder, url string) []string { return googleAt(url) },
+			`data: {"error":{"code":400,"status":"INVALID_ARGUMENT","message":"` + message + `","details":[{"reason":"API_KEY_INVALID"}]}}` + "\n\n", exitFailed,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			k := &keeper{newFolder(t)}
-			k.env = append(openaiAt(answering(t, func(w http.ResponseWriter, _ *http.Request) {
+			k.env = append(c.at(k.folder, answering(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/event-stream")
 				fmt.Fprint(w, c.body)
 			})), "CADRE_LOG=debug")
 			record := filepath.Join(k.work, "calls.jsonl")
-			d := done(t, k.run(c.code, "run", "--json", "--record", record, "--model", "openai/gpt-4o", "hello").out)
+			d := done(t, k.run(c.code, "run", "--json", "--record", record, "--model", c.model, "hello").out)
 			if c.code == 0 && d.Result != "fine" || c.code != 0 && !strings.Contains(d.Error, "has expired") {
 				t.Errorf("done: %+v", d)
 			}
-			k.run(c.code, "run", "--model", "openai/gpt-4o", "hello")
+			k.run(c.code, "run", "--model", c.model, "hello")
 			k.run(0, "show", d.Chat)
 			k.run(0, "show", d.Chat, "--json")
+			k.run(0, "show", d.Chat, "--transcript", "--json")
 			k.search("cadre.db", "cadre.log", "calls.jsonl")
 		})
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/app"
 	"github.com/cadre-dev/cadre/internal/engine"
-	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
@@ -132,14 +131,23 @@ func (s *session) run(ctx context.Context) error {
 			return fmt.Errorf("going on with chat %s: %w", s.chat, err)
 		}
 	}
-	if !s.o.resume {
-		body := message.Of(message.User, message.KindUser, s.o.prompt)
-		if err := s.app.Engine.Send(ctx, s.chat, newMessageID(), body); err != nil {
-			return fmt.Errorf("sending the prompt to chat %s: %w", s.chat, err)
-		}
-	}
 	if err := s.attend(ctx); err != nil {
 		return err
+	}
+	turn := func(ctx context.Context) error { return s.turn(ctx, events, outcomes, unsubscribe) }
+	if s.o.talk {
+		return s.talk(ctx, turn)
+	}
+	return turn(ctx)
+}
+
+// turn sends the prompt, if there is one, and follows what comes of it.
+func (s *session) turn(ctx context.Context, events <-chan happening, outcomes <-chan agent.Outcome, unsubscribe func()) error {
+	s.tree.Begin()
+	if s.o.prompt != "" {
+		if err := s.post(ctx, s.o.prompt); err != nil {
+			return err
+		}
 	}
 	s.g.log.Info("run", "chat", s.chat, "resume", s.o.resume)
 	o, err := s.follow(ctx, events, outcomes)
@@ -147,11 +155,20 @@ func (s *session) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(s.unfollowed(err), s.out.suspend(s.chat, ""))
 	}
-	unsubscribe()
+	if !s.o.talk {
+		unsubscribe()
+	}
 	err = s.finish(ctx, o)
 	var e *ended
-	if err != nil && !errors.As(err, &e) {
+	switch {
+	case err != nil && !errors.As(err, &e):
 		return failed(err, fmt.Sprintf("the run is over; `%s` shows what came of it", s.g.command("show", s.chat)))
+	case s.o.talk && err != nil:
+		report(s.cmd.ErrOrStderr(), err)
+		err = nil
+	}
+	if s.o.talk {
+		s.stops.again()
 	}
 	return err
 }

@@ -33,7 +33,7 @@ type shower struct {
 }
 
 func newShow(g *globals) *cobra.Command {
-	var asJSON bool
+	var asJSON, transcript bool
 	limit := 20
 	cmd := &cobra.Command{
 		Use:   "show [CHAT | AGENT]",
@@ -41,12 +41,15 @@ func newShow(g *globals) *cobra.Command {
 		Long: `Without an argument, lists the recent chats. With the id of a chat, shows its
 agents: how each ended or what it does, turns, tokens, cost and time, the first
 line of its result, and then the answer. With the id of an agent (CHAT.2,
-CHAT.2.1), shows its task, what it said and did, and its whole result.
+CHAT.2.1), shows its task, what it said and did, model calls that failed, where
+its history was shortened for the model, and its whole result. With --transcript
+and the id of a chat, shows the same of its orchestrator.
 
 Nothing is changed, and it works while another process uses the data folder.`,
 		Example: `  cadre show
   cadre show k3f9xw2m1a
   cadre show k3f9xw2m1a.2
+  cadre show k3f9xw2m1a --transcript
   cadre show k3f9xw2m1a --json`,
 		Args:              atMost(1),
 		ValidArgsFunction: g.completeChats,
@@ -65,11 +68,18 @@ Nothing is changed, and it works while another process uses the data folder.`,
 				return s.chats(cmd.Context(), limit)
 			case strings.Contains(args[0], "."):
 				return s.agent(cmd.Context(), args[0])
+			case transcript:
+				c, err := g.findChat(cmd.Context(), st, args[0])
+				if err != nil {
+					return err
+				}
+				return s.agent(cmd.Context(), c.ID)
 			}
 			return s.chat(cmd.Context(), args[0])
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object (for the list: one a line)")
+	cmd.Flags().BoolVar(&transcript, "transcript", false, "of a chat: what its orchestrator said and did")
 	cmd.Flags().IntVar(&limit, "limit", limit, "how many chats to list, 0 for all")
 	return cmd
 }

@@ -31,7 +31,7 @@ func (s *shower) agent(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	messages, err := s.st.Messages(ctx, id, store.Page{})
+	transcript, err := view.LoadTranscript(ctx, s.st, id)
 	if err != nil {
 		return err
 	}
@@ -40,10 +40,10 @@ func (s *shower) agent(ctx context.Context, id string) error {
 	if s.json {
 		return json.NewEncoder(s.out).Encode(struct {
 			shownAgent
-			Messages []store.Message `json:"messages"`
-		}{describe(tree, a, asOf), messages})
+			*view.Transcript
+		}{describe(tree, a, asOf), transcript})
 	}
-	text, err := s.agentText(tree, a, messages, asOf)
+	text, err := s.agentText(tree, a, transcript, asOf)
 	if err != nil {
 		return err
 	}
@@ -51,21 +51,29 @@ func (s *shower) agent(ctx context.Context, id string) error {
 	return err
 }
 
-func (s *shower) agentText(t *view.Tree, a *view.Agent, messages []store.Message, asOf time.Time) (string, error) {
+func (s *shower) agentText(t *view.Tree, a *view.Agent, transcript *view.Transcript, asOf time.Time) (string, error) {
 	var b strings.Builder
 	sum := a.Sum()
 	fmt.Fprintf(&b, "%s\nagent %s · role %s · %s · %s · %s · %s · %s tokens · %s\n", view.Clean(a.Path), a.ID, view.Clean(a.Role), view.Clean(a.Model),
 		view.Word(a.Status), view.Duration(t.Elapsed(a, asOf)), counted(a.Turns, "turn"), view.Tokens(sum.Tokens), view.Money(sum.Cost, !sum.Unpriced))
 	said := "" // the newest reply
-	for _, row := range messages {
+	incidents := transcript.Incidents()
+	for _, row := range transcript.Messages {
 		m, err := row.Decode()
 		if err != nil {
 			return "", fmt.Errorf("reading message %s: %w", row.ID, err)
+		}
+		for len(incidents) > 0 && incidents[0].At <= row.CreatedAt && m.Kind != message.KindResult {
+			writeIncident(&b, incidents[0])
+			incidents = incidents[1:]
 		}
 		writeMessage(&b, m)
 		if m.Kind == message.KindReply {
 			said = m.Text()
 		}
+	}
+	for _, in := range incidents {
+		writeIncident(&b, in)
 	}
 	if a.Task.Error != "" {
 		section(&b, "It ended without success", a.Task.Error)
@@ -74,6 +82,53 @@ func (s *shower) agentText(t *view.Tree, a *view.Agent, messages []store.Message
 		section(&b, "Result", a.Task.Result)
 	}
 	return b.String(), nil
+}
+
+// writeIncident tells what happened between two messages.
+func writeIncident(b *strings.Builder, in view.Incident) {
+	switch c := in.Call; {
+	case c == nil:
+		writeCompaction(b, in.Compaction)
+	case c.Status == "lost":
+		section(b, fmt.Sprintf("Model call lost: turn %d, try %d", c.Turn, c.Try), "The process ended before the reply was there."+next(in.Next))
+	default:
+		title := fmt.Sprintf("Model call failed (%s): turn %d, try %d, %s", cmp.Or(c.ErrorKind, "unknown"), c.Turn, c.Try, view.Clean(c.Model))
+		section(b, title, cmp.Or(c.Error, "Nothing more is known.")+next(in.Next))
+	}
+}
+
+func next(wait time.Duration) string {
+	if wait <= 0 {
+		return ""
+	}
+	return "\nThe next try began " + wait.Round(10*time.Millisecond).String() + " later."
+}
+
+// mostCleared is how many cleared results are named one by one.
+const mostCleared = 8
+
+func writeCompaction(b *strings.Builder, c *view.Compaction) {
+	var text strings.Builder
+	title := "History shortened: " + counted(len(c.Cleared), "old result") + " cleared"
+	switch {
+	case c.Failed:
+		section(b, "History could not be shortened", "It no longer fitted the model.")
+		return
+	case c.Summary > 0:
+		title = "History shortened: " + counted(c.Replaced, "message") + " summarised"
+		fmt.Fprintf(&text, "The summary that follows stands for them. They are kept on record, and above.\n")
+	default:
+		fmt.Fprintf(&text, "The model is sent a stub in their place. They are kept on record, and above.\n")
+	}
+	for i, r := range c.Cleared {
+		if i == mostCleared && len(c.Cleared) > mostCleared+1 {
+			fmt.Fprintf(&text, "… and %d more\n", len(c.Cleared)-i)
+			break
+		}
+		fmt.Fprintf(&text, "%s, %s\n", view.Clean(r.Tool), counted(r.Characters, "character"))
+	}
+	fmt.Fprintf(&text, "%s tokens are left.", view.Tokens(c.Tokens))
+	section(b, title, text.String())
 }
 
 func section(b *strings.Builder, title, text string) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/cadre-dev/cadre/internal/view"
@@ -17,24 +18,25 @@ import (
 type stops struct {
 	signals chan os.Signal
 	quit    chan struct{}
+
+	mu   sync.Mutex
+	seen map[os.Signal]bool
 }
 
 // listen begins to take signals. out is where the live view is drawn: its
 // cursor has to be given back.
 func listen(out io.Writer) *stops {
-	s := &stops{signals: make(chan os.Signal, 4), quit: make(chan struct{})}
+	s := &stops{signals: make(chan os.Signal, 4), quit: make(chan struct{}), seen: map[os.Signal]bool{}}
 	raw := make(chan os.Signal, 4)
 	signal.Notify(raw, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		defer signal.Stop(raw)
-		seen := map[os.Signal]bool{}
 		for {
 			select {
 			case sig := <-raw:
-				if seen[sig] {
+				if s.second(sig) {
 					s.endNow(sig, out)
 				}
-				seen[sig] = true
 				s.signals <- sig
 			case <-s.quit:
 				return
@@ -42,6 +44,22 @@ func listen(out io.Writer) *stops {
 		}
 	}()
 	return s
+}
+
+// second tells whether the signal came before.
+func (s *stops) second(sig os.Signal) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.seen[sig]
+	s.seen[sig] = true
+	return was
+}
+
+// again lets the next signal be a first one: what the last one stopped is over.
+func (s *stops) again() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.seen)
 }
 
 func (s *stops) endNow(sig os.Signal, out io.Writer) {

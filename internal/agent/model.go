@@ -31,7 +31,7 @@ func (m *machine) nextTurn(notes ...string) {
 	if len(m.Queue) > 0 {
 		m.Repeats = nil
 		if m.Spec.Orchestrator() {
-			m.Run = Meter{} // an orchestrator's limits count per user message
+			m.Run = Meter{Extra: m.stillLent()} // an orchestrator's limits count per user message
 			m.LastText = Span{}
 			m.tellWaiting()
 		}
@@ -270,7 +270,11 @@ func (m *machine) fallBack(t Thinking) bool {
 }
 
 func (m *machine) backoff(t Thinking, kind Failure, after int64) {
-	wait := max(after, m.delay(t.Try))
+	d := m.delay(t.Try)
+	if kind == FailRateLimit {
+		d = m.delay(1) // the scheduler's cool-down is what makes everybody wait
+	}
+	wait := max(after, d)
 	m.Phase = Backoff{Try: t.Try + 1, Fails: t.Fails, Until: m.at + wait, Why: kind, Last: t.Last, Shrunk: t.Shrunk}
 }
 

@@ -238,7 +238,9 @@ func TestFairness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 40
 		sizes := map[string]int{"large": 750, "small": 250}
-		vendor := newBusy(sizes, 4, 500*time.Millisecond, func(r *rand.Rand) time.Duration { return 100*time.Millisecond + time.Duration(r.Int64N(int64(200*time.Millisecond))) })
+		vendor := newBusy(sizes, 4, 500*time.Millisecond, func(r *rand.Rand) time.Duration {
+			return 100*time.Millisecond + time.Duration(r.Int64N(int64(200*time.Millisecond)))
+		})
 		network := pipes{make(chan net.Conn)}
 		server := &http.Server{Handler: vendor}
 		go func() { _ = server.Serve(network) }() // ends with the network

@@ -73,7 +73,7 @@ func (m *models) model(provider llm.Provider, found catalogue.Model) orchestrate
 		Price: agent.Price{Known: found.Price.Known, Input: max(found.Price.Input, found.Price.CacheWrite), Output: found.Price.Output},
 	}
 	if !simulated(found) {
-		out.Lane = found.Ref()
+		out.Lane = found.Lane()
 	}
 	return out
 }

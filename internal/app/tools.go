@@ -59,7 +59,7 @@ func newTools(ctx context.Context, o Options, c *config.Config, st *sqlite.Store
 	if t.policy, t.warnings, err = policyOf(c, o.Mode); err != nil {
 		return nil, err
 	}
-	box, notes := findSandbox(ctx, c)
+	box, notes := Sandbox(ctx, c)
 	if !box.Confines() && len(notes) > 0 {
 		t.warnings = append(t.warnings, notes[0])
 	}
@@ -139,8 +139,8 @@ func (t *tools) webTools(o Options, c *config.Config) []tool.Tool {
 	return out
 }
 
-// findSandbox picks what confines commands.
-func findSandbox(ctx context.Context, c *config.Config) (sandbox.Sandbox, []string) {
+// Sandbox picks what confines commands on this machine, and says what it tried.
+func Sandbox(ctx context.Context, c *config.Config) (sandbox.Sandbox, []string) {
 	o := sandbox.Options{Helper: sandbox.Self}
 	if c.Agents.Sandbox.Off {
 		o.Only = sandbox.None

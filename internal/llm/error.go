@@ -31,7 +31,9 @@ const (
 )
 
 // Error is how a model call fails. Providers return no other error type
-// except the context's own.
+// except the context's own. A call that was stopped after the vendor had told
+// what it used so far fails with an Error that wraps the context's, so that this
+// can be charged.
 type Error struct {
 	Kind       ErrorKind
 	Status     int           // of the HTTP answer, 0 if there was none

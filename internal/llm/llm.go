@@ -31,7 +31,16 @@ type Request struct {
 	Tools       []Tool
 	Messages    []message.Message
 	MaxOutput   int64
-	Temperature *float64
+	Temperature *float64 // left out where the vendor refuses it, as most do beside thinking
+
+	// Effort and ThinkingTokens say how much the model is to think: the one in
+	// words, the other in tokens, which counts if there is no effort. Both zero
+	// leave it to the model. ShowThinking asks for what it thought, or a summary
+	// of it, where the vendor does not tell by itself. None of them may change
+	// within an epoch of an agent's life: vendors' caches depend on them.
+	Effort         Effort
+	ThinkingTokens int64
+	ShowThinking   bool
 
 	// Memo spares the provider encoding the same history every turn; nil will
 	// do.

@@ -78,16 +78,17 @@ type Config struct {
 	Places *schedule.Scheduler
 	Log    *slog.Logger
 
-	Store   Reader                              // what is on record
-	Policy  func(dir string) permission.Policy  // what agents that work there may do; nil: the default
-	Ledger  *tool.Ledger                        // nil: nobody keeps one
-	Trees   Worktrees                           // nil: there are none
-	About   func(dir string) []role.Instruction // what a project wants its agents to know; nil: nothing
-	Forget  func(agent string)                  // drops what is kept for an agent that has ended; nil: nothing is
-	Asking  Asking
-	Approve time.Duration // how long an approval waits before it counts as denied, 0 = for ever
-	Budget  time.Duration // how long the user is given to extend a spent budget, 0 = never asked
-	Limits  agent.Limits  // of every chat: agents in all
+	Store    Reader                              // what is on record
+	Policy   func(dir string) permission.Policy  // what agents that work there may do; nil: the default
+	Ledger   *tool.Ledger                        // nil: nobody keeps one
+	Trees    Worktrees                           // nil: there are none
+	About    func(dir string) []role.Instruction // what a project wants its agents to know; nil: nothing
+	Forget   func(agent string)                  // drops what is kept for an agent that has ended; nil: nothing is
+	Asking   Asking
+	Approve  time.Duration // how long an approval waits before it counts as denied, 0 = for ever
+	Budget   time.Duration // how long the user is given to extend a spent budget, 0 = never asked
+	Limits   agent.Limits  // of every chat: agents in all, and what a message may use
+	MaxDepth int           // of the tree, 0 = role.DefaultDepth
 }
 
 // Asking is how questions of sub-agents are handled.
@@ -128,6 +129,7 @@ type Performer struct {
 	approve time.Duration
 	budget  time.Duration
 	limits  agent.Limits
+	depth   int
 	deliver func(ctx context.Context, agent string, ev agent.Event) error // nil before Bind
 
 	mu      sync.Mutex
@@ -142,7 +144,7 @@ func New(c Config) *Performer {
 	p := &Performer{
 		roles: c.Roles, tools: c.Tools, models: c.Models, places: c.Places, log: c.Log, store: c.Store,
 		policy: c.Policy, ledger: c.Ledger, trees: c.Trees, about: c.About, forget: c.Forget,
-		asking: c.Asking, approve: c.Approve, budget: c.Budget, limits: c.Limits,
+		asking: c.Asking, approve: c.Approve, budget: c.Budget, limits: c.Limits, depth: cmp.Or(c.MaxDepth, role.DefaultDepth),
 		prompts: map[string]string{}, specs: map[string][]llm.Tool{},
 	}
 	if p.log == nil {
@@ -189,7 +191,7 @@ func (p *Performer) NewChat(root Root) (engine.NewChat, error) {
 	if err != nil {
 		return engine.NewChat{}, err
 	}
-	spec := p.spec(r, 0, role.DefaultDepth)
+	spec := p.spec(r, 0, p.depth)
 	spec.Name, spec.Path, spec.Dir = r.Name, r.Name, root.Dir
 	use(&spec, models)
 	if l := root.Limits.Turns; l > 0 {
@@ -282,9 +284,21 @@ func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.Ca
 		onDelta(string(d.Kind), d.Part, d.Name, d.Text)
 	})
 	if err != nil {
-		return failed(err)
+		ev := failed(err)
+		p.chargeStopped(ctx, job, ev)
+		return ev
 	}
 	return p.replied(ctx, job, call, reply, model, info)
+}
+
+// chargeStopped books what a call had used when it was stopped: its outcome
+// comes too late for the agent, but the money is spent.
+func (p *Performer) chargeStopped(ctx context.Context, job engine.Job, ev agent.Event) {
+	failed, ok := ev.(agent.ModelFailed)
+	if !ok || ctx.Err() == nil || failed.Spent == (agent.Amount{}) {
+		return
+	}
+	p.charge(context.WithoutCancel(ctx), job.Spec.Chat, agent.Charged{Spent: failed.Spent, Priced: failed.Priced, Info: failed.Info})
 }
 
 // placed is the model's provider behind the scheduler. A call that has to wait
@@ -328,7 +342,7 @@ func (p *Performer) request(job engine.Job, call agent.CallModel, model string) 
 			Chat: job.Spec.Chat, Agent: job.Spec.ID, Name: job.Spec.Name, Role: job.Spec.Role, Depth: job.Spec.Depth,
 			Task: taskOf(job.History), Dir: job.Spec.Dir, Turn: call.Turn, Try: call.Try,
 		},
-		Model: model, System: job.System, Tools: p.specsOf(job.Spec), Temperature: job.Spec.Temperature, Messages: visible(job.History, job.View), Memo: job.Memo, MaxOutput: call.MaxOutput,
+		Model: model, System: job.System, Tools: p.specsOf(job.Spec), Temperature: job.Spec.Temperature, Effort: llm.Effort(job.Spec.Effort), Messages: visible(job.History, job.View), Memo: job.Memo, MaxOutput: call.MaxOutput,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,7 +113,11 @@ func (p *Performer) Explain(name, parent string, depth int, dir string) (Explain
 	if !ok {
 		return Explained{}, fmt.Errorf("there is no role %q", name)
 	}
-	spec := p.spec(r, depth, role.DefaultDepth)
+	spec := p.spec(r, depth, p.depth)
+	if above, ok := p.roles.Get(parent); ok && depth > 0 {
+		may := p.spec(above, depth-1, p.depth).Delegable
+		spec.Tools = slices.DeleteFunc(spec.Tools, func(t string) bool { return !slices.Contains(may, t) })
+	}
 	spec.Dir, spec.Schema, spec.Output = dir, len(r.OutputSchema) > 0, r.OutputSchema
 	spec.Command, spec.Acceptance = r.Acceptance, r.Acceptance != ""
 	return Explained{Spec: spec, Prompt: p.promptText(r, parent, spec), Tools: spec.Tools}, nil

@@ -36,9 +36,9 @@ func (t *Tree) Activity(a *Agent, now time.Time) string {
 // stalls tells whether an agent with this status should be getting on.
 func stalls(status string) bool {
 	switch agent.Status(status) {
-	case agent.StatusThinking, agent.StatusActing, agent.StatusCompacting, agent.StatusAccepting, agent.StatusCancelling:
+	case agent.StatusThinking, agent.StatusActing, agent.StatusCompacting, agent.StatusAccepting, agent.StatusCancelling, agent.StatusSettling:
 		return true
-	case agent.StatusIdle, agent.StatusQueued, agent.StatusRetrying, agent.StatusApproval, agent.StatusAnswer, agent.StatusChildren:
+	case agent.StatusIdle, agent.StatusBudget, agent.StatusQueued, agent.StatusRetrying, agent.StatusApproval, agent.StatusAnswer, agent.StatusChildren:
 	}
 	return false
 }
@@ -77,6 +77,10 @@ func (a *Agent) doing(now time.Time) string {
 		return "for your approval: " + cmp.Or(a.acting(), task)
 	case agent.StatusAnswer:
 		return "for your answer: " + cmp.Or(a.acting(), task)
+	case agent.StatusBudget:
+		return "for more budget: " + task
+	case agent.StatusSettling:
+		return "what it leaves in its worktree"
 	case agent.StatusCancelling:
 		if n := a.live(); n > 0 {
 			return "and waiting for " + Count(n, "sub-agent") + " below to end"
@@ -107,7 +111,7 @@ func (a *Agent) acting() string {
 	var running []store.ToolCall
 	for _, c := range a.calls {
 		switch agent.CallPhase(c.Phase) {
-		case agent.CallRunning, agent.CallStarted, agent.CallApproval, agent.CallAsking, agent.CallAsked:
+		case agent.CallRunning, agent.CallStarted, agent.CallApproval, agent.CallAsking, agent.CallAsked, agent.CallPaused:
 			running = append(running, c)
 		case agent.CallQueued, agent.CallChildren, agent.CallDone:
 		}

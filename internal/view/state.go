@@ -42,8 +42,10 @@ var states = []state{
 	{status: string(agent.StatusRetrying), icon: "↻", ascii: "~", word: "retrying", colour: Amber},
 	{status: string(agent.StatusApproval), icon: "!", ascii: "!", word: "waiting", colour: Amber, person: true},
 	{status: string(agent.StatusAnswer), icon: "?", ascii: "?", word: "waiting", colour: Amber, person: true},
+	{status: string(agent.StatusBudget), icon: "$", ascii: "$", word: "waiting", colour: Amber, person: true},
 	{status: string(agent.StatusChildren), icon: "◇", ascii: "+", word: "waiting", colour: Blue},
 	{status: string(agent.StatusCancelling), icon: "◌", ascii: "-", word: "cancelling", colour: Grey},
+	{status: string(agent.StatusSettling), icon: "◌", ascii: "-", word: "settling", colour: Grey},
 
 	{status: string(agent.ReasonCompleted), icon: "✓", ascii: "v", colour: Green},
 	{status: string(agent.ReasonPartial), icon: "◐", ascii: "%", colour: Teal, bad: true},

@@ -77,6 +77,9 @@ func (t *Tree) Agent(id string) *Agent { return t.agents[id] }
 // Finish tells how the run that is shown has ended.
 func (t *Tree) Finish(o agent.Outcome) { t.last = &o }
 
+// Begin tells that another run is shown.
+func (t *Tree) Begin() { t.last = nil }
+
 // Said returns what the orchestrator has said since the last call.
 func (t *Tree) Said() []Said {
 	s := t.said

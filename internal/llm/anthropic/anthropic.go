@@ -48,12 +48,6 @@ type Options struct {
 	// MaxOutput is the limit of tokens of a request that names none: the API
 	// wants one. By default 8192.
 	MaxOutput int64
-	// ThinkingBudget asks for thinking with that many tokens, from 1024;
-	// Adaptive for as much as the model finds fit. Effort is one of low,
-	// medium, high, xhigh, max.
-	ThinkingBudget int64
-	Adaptive       bool
-	Effort         string
 	// NoCache leaves the cache marks out, CacheTTL sets how long the vendor
 	// keeps what they mark: 5m or 1h.
 	NoCache  bool

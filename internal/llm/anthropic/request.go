@@ -72,24 +72,8 @@ func (p *provider) appendSettings(dst []byte, req *llm.Request) []byte {
 	}
 	dst = append(dst, `,"max_tokens":`...)
 	dst = strconv.AppendInt(dst, limit, 10)
-	thinking := false
-	budget := min(p.opts.ThinkingBudget, limit-1)
-	switch {
-	case p.opts.Adaptive:
-		dst = append(dst, `,"thinking":{"type":"adaptive"}`...)
-		thinking = true
-	case budget >= 1024 && !p.inForeignTurn(req):
-		dst = append(dst, `,"thinking":{"type":"enabled","budget_tokens":`...)
-		dst = strconv.AppendInt(dst, budget, 10)
-		dst = append(dst, '}')
-		thinking = true
-	}
-	if p.opts.Effort != "" {
-		dst = append(dst, `,"output_config":{"effort":`...)
-		dst = wire.AppendString(dst, p.opts.Effort)
-		dst = append(dst, '}')
-	}
-	if req.Temperature != nil && !thinking { // the API refuses both together
+	dst, sampled := p.appendThinking(dst, req, limit)
+	if req.Temperature != nil && sampled {
 		dst = append(dst, `,"temperature":`...)
 		dst = strconv.AppendFloat(dst, *req.Temperature, 'g', -1, 64)
 	}
@@ -97,28 +81,6 @@ func (p *provider) appendSettings(dst []byte, req *llm.Request) []byte {
 		dst = append(dst, `,"stream":true`...)
 	}
 	return append(dst, '}')
-}
-
-// inForeignTurn reports whether the model is to go on with a turn whose tool
-// calls another model made. With a thinking budget the API wants such a turn
-// to begin with thinking, and there is none to send.
-func (p *provider) inForeignTurn(req *llm.Request) bool {
-	for i := len(req.Messages) - 1; i >= 0; i-- {
-		m := &req.Messages[i]
-		if m.Role != message.Assistant {
-			continue
-		}
-		if len(m.Calls()) == 0 {
-			return false
-		}
-		for _, part := range m.Parts {
-			if t, ok := part.(message.ThinkingPart); ok && p.isOwn(&t, req.Model) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
 }
 
 // isOwn reports whether t came from the model that is asked now, whole.
@@ -302,7 +264,7 @@ func (p *provider) appendReply(dst []byte, model string, parts []message.Part) (
 			dst = appendSaid(dst, start, part)
 		case message.ThinkingPart:
 			if p.isOwn(&part, model) {
-				dst = appendThinking(comma(dst, start), &part)
+				dst = appendThought(comma(dst, start), &part)
 			}
 		case message.ToolCall:
 			var err error
@@ -319,7 +281,7 @@ func (p *provider) appendReply(dst []byte, model string, parts []message.Part) (
 	return append(dst, "]}"...), nil
 }
 
-func appendThinking(dst []byte, t *message.ThinkingPart) []byte {
+func appendThought(dst []byte, t *message.ThinkingPart) []byte {
 	if t.Encrypted != "" {
 		dst = append(dst, `{"type":"redacted_thinking","data":`...)
 		dst = wire.AppendString(dst, t.Encrypted)

@@ -41,7 +41,7 @@ func (c *Catalogue) client(m Model) (llm.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{next: next, ref: m.Ref(), most: m.MaxOutput, secrets: p.secrets}, nil
+	return &client{next: next, ref: m.Ref(), model: m, chat: p.kind == config.KindOpenAI, secrets: p.secrets}, nil
 }
 
 // shared returns the client that all models of p use that can.
@@ -105,21 +105,18 @@ func (c *Catalogue) script(name string) (llm.Provider, error) {
 type client struct {
 	next    llm.Provider
 	ref     string
-	most    int64 // tokens the model can write, 0 if unknown
+	model   Model
+	chat    bool // it speaks Chat Completions
 	secrets func() []string
 }
 
 var _ llm.Provider = (*client)(nil)
 
-// Call implements llm.Provider. It asks for no more output than the model has:
-// vendors refuse such a request instead of doing what they can.
+// Call implements llm.Provider.
 func (c *client) Call(ctx context.Context, req *llm.Request, onDelta func(llm.Delta)) (*llm.Reply, error) {
-	if c.most > 0 && req.MaxOutput > c.most {
-		capped := *req
-		capped.MaxOutput = c.most
-		req = &capped
-	}
-	reply, err := c.next.Call(ctx, req, onDelta)
+	settled := *req
+	c.settle(&settled)
+	reply, err := c.next.Call(ctx, &settled, onDelta)
 	if err != nil {
 		return nil, c.scrub(err)
 	}

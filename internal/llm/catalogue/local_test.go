@@ -5,6 +5,7 @@ package catalogue
 import (
 	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -203,7 +204,7 @@ func TestFetchCompletesWhatIsKnown(t *testing.T) {
 	if err != nil || len(models) != 1 {
 		t.Fatalf("got %+v, %v", models, err)
 	}
-	if want, _ := c.Resolve("opus"); models[0] != want {
+	if want, _ := c.Resolve("opus"); !reflect.DeepEqual(models[0], want) {
 		t.Errorf("got %+v, want %+v", models[0], want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cadre-dev/cadre/internal/config"
+	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/message"
 )
 
@@ -29,12 +30,31 @@ type Model struct {
 
 	// Listed: its abilities are known, not assumed.
 	Listed bool `json:"listed"`
+
+	// Efforts are those it knows; none: not known, or it does not reason.
+	Efforts []llm.Effort `json:"efforts,omitempty"`
+	// What calls ask for if they do not say it themselves, see llm.Request.
+	Effort         llm.Effort `json:"effort,omitempty"`
+	ThinkingTokens int64      `json:"thinking_tokens,omitempty"`
+	ShowThinking   bool       `json:"show_thinking,omitempty"`
+
+	named    bool // its effort is a part of its name
+	showSaid bool // ShowThinking is configured
 }
 
-// Ref is the name under which the model is found again, provider/model. It
-// names one model for good, where a tier or a short name may move on; the
-// scheduler's lanes are named so.
+// Ref is the name under which the model is found again, provider/model, with
+// @effort behind it if it was asked for so. It names one model for good, where a
+// tier or a short name may move on.
 func (m Model) Ref() string {
+	if m.named {
+		return m.Lane() + "@" + string(m.Effort)
+	}
+	return m.Lane()
+}
+
+// Lane is provider/model: what a vendor's limits count for, however much the
+// model is to think. The scheduler's lanes are named so.
+func (m Model) Lane() string {
 	if m.Provider == offlineName || m.Provider == scriptedName {
 		return m.ID
 	}
@@ -56,6 +76,7 @@ func scriptedModel(name string) Model {
 // tools is assumed: without them it would be of no use here.
 func unlisted(p *provider, id string) Model {
 	m := Model{Provider: p.name, ID: id, Tools: true}
+	m.think(p.thinking)
 	if p.vendor.local && !isRemote(id) {
 		m.Price = free()
 	}
@@ -80,6 +101,8 @@ func override(m Model, x config.Model) Model {
 		m.MaxOutput = x.MaxOutput
 	}
 	m.Price = m.Price.override(x.Price)
+	m.Effort, m.ThinkingTokens, m.showSaid = "", 0, false // the provider's, which count less
+	m.think(x.Thinking)
 	for _, a := range []struct {
 		to   *bool
 		from *bool
@@ -88,6 +111,9 @@ func override(m Model, x config.Model) Model {
 			*a.to = *a.from
 			m.Listed = true
 		}
+	}
+	if !m.Reasoning {
+		m.Efforts = nil
 	}
 	return m
 }
@@ -124,6 +150,9 @@ func (c *Catalogue) models(p *provider) []Model {
 			m = out[i]
 		}
 		add(override(m, x))
+	}
+	for i := range out {
+		out[i].think(p.thinking)
 	}
 	return out
 }

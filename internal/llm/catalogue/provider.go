@@ -25,6 +25,7 @@ type provider struct {
 	header   []config.Pair
 	query    []config.Pair
 	declared []config.Model
+	thinking config.Thinking
 	said     bool // somebody configured it, if only by a variable
 	disabled bool
 	missing  string // what to do before it can be used; empty if nothing
@@ -116,7 +117,7 @@ func (s settler) first(names []string) (name, value string) {
 func (s settler) overlay(name string, v vendor, x config.Provider) *provider {
 	return &provider{
 		name: name, vendor: v, kind: x.Kind, base: x.BaseURL,
-		header: x.Headers, query: x.Query, declared: x.Models, disabled: x.Disabled,
+		header: x.Headers, query: x.Query, declared: x.Models, thinking: x.Thinking, disabled: x.Disabled,
 	}
 }
 

@@ -9,20 +9,27 @@ import (
 	"strings"
 
 	"github.com/cadre-dev/cadre/internal/config"
+	"github.com/cadre-dev/cadre/internal/llm"
 )
 
 // Resolve returns the model that a name stands for, without making a client.
 // The error is a *NameError, or one that wraps it and says where the name was
 // written.
-func (c *Catalogue) Resolve(name string) (Model, error) {
-	name = strings.TrimSpace(name)
-	if name == "" {
-		return c.resolveChoice(c.defaultChoice())
+func (c *Catalogue) Resolve(name string) (m Model, err error) {
+	name, effort := splitEffort(strings.TrimSpace(name))
+	tier := Tier(strings.ToLower(name))
+	switch {
+	case name == "":
+		m, err = c.resolveChoice(c.defaultChoice())
+	case tier.valid():
+		m, err = c.resolveChoice(c.choose(tier))
+	default:
+		m, err = c.resolve(name)
 	}
-	if tier := Tier(strings.ToLower(name)); tier.valid() {
-		return c.resolveChoice(c.choose(tier))
+	if err != nil {
+		return Model{}, err
 	}
-	return c.resolve(name)
+	return m.asked(effort)
 }
 
 // Default is the name of the model for a chat that names none: $CADRE_MODEL,
@@ -33,14 +40,23 @@ func (c *Catalogue) Default() string { return c.defaultChoice().Model }
 // resolveChoice resolves a configured or chosen name. An error says where the
 // name was written.
 func (c *Catalogue) resolveChoice(ch Choice) (Model, error) {
+	var effort llm.Effort
+	ch.Model, effort = splitEffort(ch.Model)
 	if t := Tier(strings.ToLower(ch.Model)); t.valid() {
 		inner := c.choose(t)
 		if Tier(strings.ToLower(inner.Model)).valid() {
 			return Model{}, &NameError{Name: ch.Model, Problem: "it stands for another tier, not for a model", Hint: "write a model as provider/model (" + inner.Reason + ")"}
 		}
 		ch = inner
+		var further llm.Effort
+		if ch.Model, further = splitEffort(ch.Model); effort == "" {
+			effort = further
+		}
 	}
 	m, err := c.resolve(ch.Model)
+	if err == nil {
+		m, err = m.asked(effort)
+	}
 	if err != nil && ch.said {
 		return Model{}, fmt.Errorf("%s: %w", ch.Reason, err)
 	}

@@ -4,6 +4,7 @@ package catalogue
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -154,7 +155,7 @@ providers:
 			if m.Ref() != tt.want {
 				t.Errorf("got %s, want %s", m.Ref(), tt.want)
 			}
-			if again, err := c.Resolve(m.Ref()); err != nil || again != m {
+			if again, err := c.Resolve(m.Ref()); err != nil || !reflect.DeepEqual(again, m) {
 				t.Errorf("its own name %s stands for %+v, %v", m.Ref(), again, err)
 			}
 		})

@@ -43,15 +43,6 @@ type Options struct {
 	Idle time.Duration
 	// Whole asks for replies in one piece instead of a stream.
 	Whole bool
-
-	// Thoughts asks for summaries of the model's thinking.
-	Thoughts bool
-	// ThinkingBudget limits thinking to that many tokens: 0 is none, -1 as
-	// many as the model finds fit, nil what the model does by itself.
-	ThinkingBudget *int64
-	// ThinkingLevel is the same for models from version 3 on: minimal, low,
-	// medium, high.
-	ThinkingLevel string
 }
 
 type provider struct {

@@ -29,7 +29,7 @@ const (
 // vendor finds by itself what it has read already.
 func (p *provider) encode(req *llm.Request) ([]byte, error) {
 	return p.format.Encode(req, func(e wire.Encoded) []byte {
-		settings := p.appendSettings(nil, req)
+		settings := appendSettings(nil, req)
 		body := make([]byte, 0, len(e.Head)+len(e.History)+len(settings)+32)
 		body = append(body, e.Head...)
 		body = append(body, `"contents":[`...)
@@ -40,7 +40,7 @@ func (p *provider) encode(req *llm.Request) ([]byte, error) {
 }
 
 // appendSettings appends what follows the messages, and the end.
-func (p *provider) appendSettings(dst []byte, req *llm.Request) []byte {
+func appendSettings(dst []byte, req *llm.Request) []byte {
 	dst = append(dst, `,"generationConfig":{`...)
 	start := len(dst)
 	if req.MaxOutput > 0 {
@@ -51,22 +51,7 @@ func (p *provider) appendSettings(dst []byte, req *llm.Request) []byte {
 		dst = append(comma(dst, start), `"temperature":`...)
 		dst = strconv.AppendFloat(dst, *req.Temperature, 'g', -1, 64)
 	}
-	if p.opts.Thoughts || p.opts.ThinkingBudget != nil || p.opts.ThinkingLevel != "" {
-		dst = append(comma(dst, start), `"thinkingConfig":{`...)
-		inner := len(dst)
-		if p.opts.Thoughts {
-			dst = append(dst, `"includeThoughts":true`...)
-		}
-		if p.opts.ThinkingBudget != nil {
-			dst = append(comma(dst, inner), `"thinkingBudget":`...)
-			dst = strconv.AppendInt(dst, *p.opts.ThinkingBudget, 10)
-		}
-		if p.opts.ThinkingLevel != "" {
-			dst = append(comma(dst, inner), `"thinkingLevel":`...)
-			dst = wire.AppendString(dst, p.opts.ThinkingLevel)
-		}
-		dst = append(dst, '}')
-	}
+	dst = appendThinking(dst, start, req)
 	return append(dst, "}}"...)
 }
 

@@ -140,18 +140,33 @@ func TestBackAndForth(t *testing.T) {
 
 func TestThinkingSettings(t *testing.T) {
 	t.Parallel()
-	none, some := int64(0), int64(1024)
 	for _, tt := range []struct {
-		opts Options
-		want string
+		model  string
+		effort llm.Effort
+		tokens int64
+		show   bool
+		want   string
 	}{
-		{Options{Thoughts: true}, `{"includeThoughts":true}`},
-		{Options{ThinkingBudget: &none}, `{"thinkingBudget":0}`},
-		{Options{Thoughts: true, ThinkingBudget: &some}, `{"includeThoughts":true,"thinkingBudget":1024}`},
-		{Options{ThinkingLevel: "low"}, `{"thinkingLevel":"low"}`},
+		{asked, "", 0, false, ""},
+		{asked, "", 0, true, `"thinkingConfig":{"includeThoughts":true}`},
+		{asked, llm.EffortLow, 0, false, `"thinkingConfig":{"thinkingLevel":"low"}`},
+		{asked, llm.EffortNone, 0, false, `"thinkingConfig":{"thinkingLevel":"minimal"}`},
+		{asked, llm.EffortMax, 0, true, `"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"high"}`},
+		{asked, "", 1000, false, `"thinkingConfig":{"thinkingLevel":"low"}`},
+		{"models/gemini-2.5-flash", llm.EffortNone, 0, false, `"thinkingConfig":{"thinkingBudget":0}`},
+		{"gemini-2.5-flash", llm.EffortMax, 0, false, `"thinkingConfig":{"thinkingBudget":24576}`},
+		{"gemini-2.5-pro", llm.EffortNone, 0, false, `"thinkingConfig":{"thinkingBudget":128}`},
+		{"gemini-2.5-pro", llm.EffortMax, 0, false, `"thinkingConfig":{"thinkingBudget":32768}`},
+		{"gemini-2.5-pro", "", 1024, true, `"thinkingConfig":{"includeThoughts":true,"thinkingBudget":1024}`},
+		{"gemini-2.5-pro", llm.EffortMedium, 1024, false, `"thinkingConfig":{"thinkingBudget":8192}`},
+		{"gemini-2.5-flash-lite", "", 100, false, `"thinkingConfig":{"thinkingBudget":512}`},
+		{"gemini-2.0-flash", llm.EffortHigh, 0, true, ""},
+		{"gemma-3-27b", llm.EffortHigh, 0, true, ""},
 	} {
-		if got := encoded(t, tt.opts, hello()); !strings.HasSuffix(got, `,"generationConfig":{"thinkingConfig":`+tt.want+`}}`) {
-			t.Errorf("%+v: got %s", tt.opts, got)
+		req := hello()
+		req.Model, req.Effort, req.ThinkingTokens, req.ShowThinking = tt.model, tt.effort, tt.tokens, tt.show
+		if got := encoded(t, Options{}, req); !strings.HasSuffix(got, `,"generationConfig":{`+tt.want+`}}`) {
+			t.Errorf("%+v: got %s", tt, got)
 		}
 	}
 }

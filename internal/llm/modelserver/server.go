@@ -1,7 +1,8 @@
 // Package modelserver serves a scripted model over HTTP in the wire formats
-// that Anthropic (Messages) and OpenAI (Chat Completions) publish, so that
-// clients can be tested against the real thing: real requests, real streams,
-// real errors, connections that really break.
+// that Anthropic (Messages), OpenAI (Chat Completions, Responses) and Google
+// (generateContent) publish, so that clients can be tested against the real
+// thing: real requests, real streams, real errors, connections that really
+// break.
 //
 // It refuses what the vendors refuse, above all histories in which a tool
 // call has no result. It knows the wire formats and the script, and nothing of
@@ -14,6 +15,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,7 +58,10 @@ func New(model *scripted.Model, opts Options) *Server {
 	s := &Server{model: model, opts: opts, mux: http.NewServeMux(), tries: map[turnKey]int{}}
 	s.mux.HandleFunc("POST /v1/messages", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, anthropic{}) })
 	s.mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, openai{}) })
+	s.mux.HandleFunc("POST /v1/responses", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, responses{}) })
+	s.mux.HandleFunc("POST /v1beta/models/{call}", s.serveGemini)
 	s.mux.HandleFunc("GET /v1/models", s.serveModels)
+	s.mux.HandleFunc("GET /v1beta/models", s.serveModels)
 	s.mux.HandleFunc("/", s.serveNothing)
 	return s
 }
@@ -96,6 +101,8 @@ type call struct {
 	llm.Request
 	streamed     bool
 	includeUsage bool // OpenAI's stream_options.include_usage
+	thoughts     bool // the reply is to tell what the model thought; with OpenAI and Google that must be asked for
+	encrypted    bool // OpenAI's include of reasoning.encrypted_content
 }
 
 // maxBody is the size of request that Anthropic still takes.
@@ -242,6 +249,16 @@ func (x *exchange) fail(e *llm.Error) {
 	writeJSON(x.w, e.Status, x.d.failure(e, "req_"+x.id))
 }
 
+// serveGemini serves the methods of a model, which its address names.
+func (s *Server) serveGemini(w http.ResponseWriter, r *http.Request) {
+	d, known := geminiAt(r)
+	if !known {
+		s.serveNothing(w, r)
+		return
+	}
+	s.serve(w, r, d)
+}
+
 func (s *Server) serveModels(w http.ResponseWriter, r *http.Request) {
 	x := s.begin(w, r, dialectOf(r))
 	if x.authorized() {
@@ -256,9 +273,13 @@ func (s *Server) serveNothing(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// dialectOf guesses the vendor a client speaks to where the path does not
-// tell: every client of Anthropic's sends a version.
+// dialectOf guesses the vendor a client speaks to where no method is named:
+// every client of Anthropic's sends a version, and Google's version is a part
+// of the address.
 func dialectOf(r *http.Request) dialect {
+	if strings.HasPrefix(r.URL.Path, "/v1beta/") {
+		return gemini{key: r.URL.Query().Get("key")}
+	}
 	if r.Header.Get("anthropic-version") != "" {
 		return anthropic{}
 	}

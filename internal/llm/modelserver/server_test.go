@@ -1,4 +1,4 @@
-// Tests of what both formats share: who calls, tries, faults on the wire, the
+// Tests of what all formats share: who calls, tries, faults on the wire, the
 // list of models, keys, listening. Everything goes over loopback.
 
 package modelserver
@@ -30,6 +30,7 @@ func play(t *testing.T, script string, opts Options) string {
 
 type vendor struct {
 	path   string
+	whole  string // the path of requests that do not ask for a stream, if it is another
 	header http.Header
 	// ask is a request with a system prompt and one user message.
 	ask func(system, user string, stream bool) string
@@ -60,7 +61,38 @@ var openaiVendor = vendor{
 	},
 }
 
-var vendors = map[string]vendor{"anthropic": anthropicVendor, "openai": openaiVendor}
+var responsesVendor = vendor{
+	path:   "/v1/responses",
+	header: http.Header{"Authorization": {"Bearer k"}},
+	ask: func(system, user string, stream bool) string {
+		return string(marshal(map[string]any{"model": "m", "stream": stream, "store": false, "instructions": system, "input": user}))
+	},
+}
+
+var geminiVendor = vendor{
+	path:   "/v1beta/models/m:streamGenerateContent?alt=sse",
+	whole:  "/v1beta/models/m:generateContent",
+	header: http.Header{"X-Goog-Api-Key": {"k"}},
+	ask: func(system, user string, stream bool) string {
+		return string(marshal(map[string]any{
+			"stream":             stream, // for at; the vendor has no such member
+			"system_instruction": map[string]any{"parts": []any{map[string]any{"text": system}}},
+			"contents":           []any{map[string]any{"role": "user", "parts": []any{map[string]any{"text": user}}}},
+		}))
+	},
+}
+
+// at is where a request goes.
+func (v vendor) at(body string) string {
+	if v.whole != "" && strings.Contains(body, `"stream":false`) {
+		return v.whole
+	}
+	return v.path
+}
+
+var vendors = map[string]vendor{
+	"anthropic": anthropicVendor, "openai": openaiVendor, "responses": responsesVendor, "gemini": geminiVendor,
+}
 
 // answered is the head of an answer; what is left of its body can be read.
 type answered struct {
@@ -83,7 +115,7 @@ func do(t *testing.T, req *http.Request) (answered, error) {
 // send makes a request in the vendor's format.
 func send(ctx context.Context, t *testing.T, url string, v vendor, body string) answered {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+v.path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+v.at(body), strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,11 @@ func (c *client) Call(ctx context.Context, req *llm.Request, onDelta func(llm.De
 	if c.opts.Whole || strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		return whole(resp, b)
 	}
-	return stream(ctx, resp, b)
+	r, err := stream(ctx, resp, b)
+	if err != nil {
+		return nil, wire.Spent(err, b.usage)
+	}
+	return r, nil
 }
 
 func (c *client) headerFor(req *llm.Request) http.Header {

@@ -2,6 +2,13 @@
 
 package openaichat
 
+import (
+	"strconv"
+
+	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire"
+)
+
 // Quirks says how a server differs from what all of them understand. The zero
 // value suits a server that nothing is known about.
 type Quirks struct {
@@ -19,6 +26,8 @@ type Quirks struct {
 	CacheHeader string
 	// KeyHeader names the header for the key, if it is not the usual one.
 	KeyHeader string
+	// Effort is how the vendor is told how much to reason.
+	Effort EffortStyle
 	// Reasoning sends a model's reasoning back to it, in the field in which it
 	// came. Structured reasoning, which may be signed, is among it.
 	Reasoning bool
@@ -43,6 +52,40 @@ type Quirks struct {
 	MergeUsers bool
 }
 
+// EffortStyle is a way to say how much a model is to reason.
+type EffortStyle string
+
+// The ways: reasoning_effort, which most know; OpenRouter's object, which also
+// takes tokens; a switch that knows on and off only; and a switch for off
+// beside reasoning_effort for the rest.
+const (
+	EffortField  EffortStyle = ""
+	EffortObject EffortStyle = "object"
+	EffortSwitch EffortStyle = "switch"
+	EffortBoth   EffortStyle = "both"
+)
+
+// appendEffort appends how much the model is to reason, if that was said.
+func (q Quirks) appendEffort(b []byte, req *llm.Request) []byte {
+	effort := llm.EffortOf(req)
+	isOff := effort == llm.EffortNone
+	switch {
+	case q.Effort == EffortObject && req.Effort == "" && req.ThinkingTokens > 0:
+		b = strconv.AppendInt(append(b, `,"reasoning":{"max_tokens":`...), req.ThinkingTokens, 10)
+		return append(b, '}')
+	case effort == "":
+		return b
+	case q.Effort == EffortObject:
+		b = wire.AppendString(append(b, `,"reasoning":{"effort":`...), string(effort))
+		return append(b, '}')
+	case isOff && (q.Effort == EffortSwitch || q.Effort == EffortBoth):
+		return append(b, `,"thinking":{"type":"disabled"}`...)
+	case q.Effort == EffortSwitch:
+		return append(b, `,"thinking":{"type":"enabled"}`...)
+	}
+	return wire.AppendString(append(b, `,"reasoning_effort":`...), string(effort))
+}
+
 // QuirksOf returns the quirks of a vendor by name, as far as they are known:
 // openai, azure, openrouter, deepseek, groq, mistral, xai, together, moonshot,
 // zai, ollama, lmstudio, llamacpp, vllm. For any other they are zero.
@@ -53,9 +96,9 @@ func QuirksOf(vendor string) Quirks {
 	case "azure":
 		return Quirks{MaxCompletionTokens: true, KeyHeader: "api-key"}
 	case "openrouter":
-		return Quirks{Reasoning: true}
+		return Quirks{Reasoning: true, Effort: EffortObject}
 	case "deepseek":
-		return Quirks{Reasoning: true, ReasoningAlways: true, NoImages: true}
+		return Quirks{Reasoning: true, ReasoningAlways: true, NoImages: true, Effort: EffortBoth}
 	case "groq":
 		return Quirks{MaxCompletionTokens: true, ThinkTags: true}
 	case "mistral":
@@ -63,7 +106,7 @@ func QuirksOf(vendor string) Quirks {
 	case "xai":
 		return Quirks{MaxCompletionTokens: true, CacheHeader: "x-grok-conv-id"}
 	case "moonshot", "zai":
-		return Quirks{Reasoning: true}
+		return Quirks{Reasoning: true, Effort: EffortSwitch}
 	case "ollama", "llamacpp", "vllm":
 		return Quirks{Reasoning: true, ThinkTags: true}
 	case "lmstudio", "together":

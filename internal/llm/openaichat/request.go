@@ -54,6 +54,7 @@ func (c *client) encode(req *llm.Request) ([]byte, error) {
 		if req.Temperature != nil {
 			b = strconv.AppendFloat(append(b, `,"temperature":`...), *req.Temperature, 'g', -1, 64)
 		}
+		b = c.opts.Quirks.appendEffort(b, req)
 		b = append(b, extra...)
 		return append(b, '}')
 	})

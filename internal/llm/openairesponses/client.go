@@ -140,7 +140,11 @@ func (c *client) Call(ctx context.Context, req *llm.Request, onDelta func(llm.De
 		}
 		return finish(resp, b, b.readResponse(text, ""))
 	}
-	return stream(resp, b)
+	r, err := stream(resp, b)
+	if err != nil {
+		return nil, wire.Spent(err, b.usage)
+	}
+	return r, nil
 }
 
 func stream(resp *wire.Response, b *builder) (*llm.Reply, error) {

@@ -107,6 +107,13 @@ func (b *builder) dispatch(kind []byte, e *event, all []byte) error {
 		return b.readResponse(e.response, "incomplete")
 	case "response.failed":
 		b.failure = all
+		for f := wire.Object(e.response); f.Next(); {
+			if string(f.Key) == "usage" && !wire.IsNull(f.Value) {
+				if err := b.readUsage(f.Value); err != nil {
+					return err
+				}
+			}
+		}
 		return errReported
 	}
 	return nil

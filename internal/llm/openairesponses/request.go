@@ -18,6 +18,9 @@ import (
 	"github.com/cadre-dev/cadre/internal/message"
 )
 
+// minOutput is the least that the vendor takes for max_output_tokens.
+const minOutput = 16
+
 func (c *client) encode(req *llm.Request) ([]byte, error) {
 	extra, err := c.extra()
 	if err != nil {
@@ -43,14 +46,38 @@ func (c *client) encode(req *llm.Request) ([]byte, error) {
 		b = append(b, e.History...)
 		b = append(b, ']')
 		if req.MaxOutput > 0 {
-			b = strconv.AppendInt(append(b, `,"max_output_tokens":`...), req.MaxOutput, 10)
+			b = strconv.AppendInt(append(b, `,"max_output_tokens":`...), max(req.MaxOutput, minOutput), 10)
 		}
-		if req.Temperature != nil {
+		plain := c.opts.Plain(req.Model)
+		if req.Temperature != nil && (plain || req.Effort == llm.EffortNone) {
 			b = strconv.AppendFloat(append(b, `,"temperature":`...), *req.Temperature, 'g', -1, 64)
+		}
+		if !plain {
+			b = appendReasoning(b, req)
 		}
 		b = append(b, extra...)
 		return append(b, '}')
 	})
+}
+
+// appendReasoning appends how much the model is to reason, and that it is to
+// tell: summaries are for verified organisations only, and so come on request.
+func appendReasoning(b []byte, req *llm.Request) []byte {
+	effort := llm.EffortOf(req)
+	if effort == "" && !req.ShowThinking {
+		return b
+	}
+	b = append(b, `,"reasoning":{`...)
+	if effort != "" {
+		b = wire.AppendString(append(b, `"effort":`...), string(effort))
+	}
+	if req.ShowThinking {
+		if effort != "" {
+			b = append(b, ',')
+		}
+		b = append(b, `"summary":"auto"`...)
+	}
+	return append(b, '}')
 }
 
 // extra gives the members of Options.Extra, each with a comma before it.

@@ -85,7 +85,7 @@ func TestRequest(t *testing.T) {
 		`{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"enc-2"},` +
 		`{"type":"function_call","call_id":"call_3","name":"LS","arguments":"{}"},` +
 		`{"type":"function_call_output","call_id":"call_3","output":""}],` +
-		`"max_output_tokens":4096,"temperature":0.25,"reasoning":{"effort":"high"}}`
+		`"max_output_tokens":4096,"reasoning":{"effort":"high"}}`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

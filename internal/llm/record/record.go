@@ -63,6 +63,7 @@ type failure struct {
 	Status       int           `json:"status,omitempty"`
 	RetryAfterMS int64         `json:"retry_after_ms,omitempty"`
 	Message      string        `json:"message"`
+	Usage        message.Usage `json:"usage,omitzero"`
 }
 
 // Recorder writes a line for each call of any of its providers.
@@ -122,7 +123,7 @@ func encode(req *llm.Request, rep *llm.Reply, callErr error) ([]byte, error) {
 		}
 		e.Reply = &reply{Parts: parts, Stop: rep.Stop, Usage: rep.Usage, Model: rep.Model, RequestID: rep.RequestID}
 	case errors.As(callErr, &failed):
-		e.Error = &failure{Kind: failed.Kind, Status: failed.Status, RetryAfterMS: failed.RetryAfter.Milliseconds(), Message: failed.Message}
+		e.Error = &failure{Kind: failed.Kind, Status: failed.Status, RetryAfterMS: failed.RetryAfter.Milliseconds(), Message: failed.Message, Usage: failed.Usage}
 	default:
 		e.Error = &failure{Kind: llm.ErrServer, Message: callErr.Error()}
 	}
@@ -266,7 +267,7 @@ func (p *Player) Call(ctx context.Context, req *llm.Request, onDelta func(llm.De
 		return nil, fmt.Errorf("reading the recorded answer: %w", err)
 	}
 	if f := e.Error; f != nil {
-		return nil, &llm.Error{Kind: f.Kind, Status: f.Status, RetryAfter: time.Duration(f.RetryAfterMS) * time.Millisecond, Message: f.Message}
+		return nil, &llm.Error{Kind: f.Kind, Status: f.Status, RetryAfter: time.Duration(f.RetryAfterMS) * time.Millisecond, Message: f.Message, Usage: f.Usage}
 	}
 	parts, err := message.DecodeParts(e.Reply.Parts)
 	if err != nil {

@@ -139,14 +139,15 @@ func (p *pace) refused(now time.Time, epoch uint64, e *llm.Error) {
 	}
 }
 
-// coolDown is how long to stay away where the vendor does not say.
+// coolDown is how long to stay away where the vendor does not say. It grows by
+// half, not twofold: of a vendor that refuses every second call by chance, long
+// streaks are common, and doubling would make them most of all the waiting.
 func (p *pace) coolDown() time.Duration {
 	d := p.cfg.FirstCoolDown
 	for range p.streak - 1 {
-		if d >= p.cfg.MaxCoolDown/2 {
+		if d += d / 2; d >= p.cfg.MaxCoolDown {
 			return p.cfg.MaxCoolDown
 		}
-		d *= 2
 	}
 	return d
 }

@@ -151,9 +151,15 @@ func TestCoolDown(t *testing.T) {
 		}
 		now = p.coolUntil
 	}
-	for _, want := range []time.Duration{1, 2, 4, 8, 10, 10} {
-		refuse(tooMany, want*time.Second)
+	for _, want := range []time.Duration{1000, 1500, 2250, 3375} {
+		refuse(tooMany, want*time.Millisecond)
 	}
+	for range 3 {
+		now = p.coolUntil
+		p.begin(now)
+		p.refused(now, p.epoch, tooMany)
+	}
+	refuse(tooMany, 10*time.Second)
 	refuse(&llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 3 * time.Second}, 3*time.Second)
 	refuse(&llm.Error{Kind: llm.ErrRateLimit, RetryAfter: time.Hour}, time.Hour)
 	p.begin(now)

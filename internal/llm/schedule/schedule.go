@@ -45,8 +45,9 @@ type Config struct {
 	FallbackAfter time.Duration // how long a call waits that has another model to turn to: 20 s
 
 	// Where a refusal does not say how long to stay away, the lane cools for
-	// FirstCoolDown (1 s), twice as long after each further refusal without a
-	// success in between, at most for MaxCoolDown (1 min).
+	// FirstCoolDown (100 ms: fewer calls are under way besides), half as long
+	// again after each further refusal without a success in between, at most for
+	// MaxCoolDown (1 min).
 	FirstCoolDown time.Duration
 	MaxCoolDown   time.Duration
 
@@ -60,7 +61,7 @@ func (c Config) withDefaults() Config {
 	c.Refresh = positive(c.Refresh, 2*time.Second)
 	c.Repeat = positive(c.Repeat, 4*time.Minute)
 	c.FallbackAfter = positive(c.FallbackAfter, 20*time.Second)
-	c.FirstCoolDown = positive(c.FirstCoolDown, time.Second)
+	c.FirstCoolDown = positive(c.FirstCoolDown, 100*time.Millisecond)
 	c.MaxCoolDown = max(positive(c.MaxCoolDown, time.Minute), c.FirstCoolDown)
 	c.Ramp = positive(c.Ramp, time.Second)
 	return c

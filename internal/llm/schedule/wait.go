@@ -88,7 +88,7 @@ func (l *lane) hopeless(since, now time.Time) bool {
 
 // gaveUp is the error of a call that turns to another model. The lock is held.
 func (l *lane) gaveUp(since, now time.Time) error {
-	e := &llm.Error{Kind: llm.ErrOverloaded, RetryAfter: l.cfg.FirstCoolDown, Err: ErrGaveUp}
+	e := &llm.Error{Kind: llm.ErrOverloaded, RetryAfter: time.Second, Err: ErrGaveUp}
 	why := fmt.Sprintf("all %d places are taken", l.pace.limit)
 	if l.pace.cooling(now) {
 		e.Kind, e.RetryAfter = l.pace.coolKind, l.pace.coolUntil.Sub(now)

@@ -176,11 +176,16 @@ func (r *Response) Fail(body []byte) error {
 	return e
 }
 
-// Spent notes on err, if it is an *llm.Error, what the attempt had used before
-// it failed: that is charged as well.
+// Spent notes on err what the attempt had used before it failed: that is charged
+// as well. A call that its context ended after the vendor had told of its use
+// fails with an *llm.Error around the context's error.
 func Spent(err error, u message.Usage) error {
-	if e, ok := errors.AsType[*llm.Error](err); ok {
+	e, ok := errors.AsType[*llm.Error](err)
+	switch {
+	case ok:
 		e.Usage = u
+	case err != nil && u != (message.Usage{}):
+		return &llm.Error{Kind: llm.ErrNetwork, Message: "the call was stopped: " + err.Error(), Usage: u, Err: err}
 	}
 	return err
 }

@@ -87,7 +87,10 @@ var limits = func() (all [][3]string) {
 		p := "X-Ratelimit-"
 		all = append(all, [3]string{p + "Limit-" + kind, p + "Remaining-" + kind, p + "Reset-" + kind})
 	}
-	return append(all, [3]string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"})
+	return append(all,
+		[3]string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"},
+		[3]string{"Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"}, // the IETF's, of gateways
+	)
 }()
 
 // untilReset returns the time until the limit that is most used up is reset.

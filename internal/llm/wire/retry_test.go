@@ -43,6 +43,7 @@ func TestRetryAfter(t *testing.T) {
 		{"openai, milliseconds", 429, map[string]string{"X-Ratelimit-Reset-Requests": "250ms"}, limited, 250 * time.Millisecond},
 		{"openrouter, epoch in milliseconds", 429, map[string]string{"X-Ratelimit-Limit": "20", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "1136214255000"}, limited, 10 * time.Second},
 		{"epoch in seconds", 429, map[string]string{"X-Ratelimit-Reset": "1136214255"}, limited, 10 * time.Second},
+		{"the IETF's names", 429, map[string]string{"Ratelimit-Limit": "10", "Ratelimit-Remaining": "0", "Ratelimit-Reset": "7"}, limited, 7 * time.Second},
 		{"seconds until reset", 429, map[string]string{"X-Ratelimit-Reset": "12"}, limited, 12 * time.Second},
 		{"reset without sense", 429, map[string]string{"X-Ratelimit-Reset": "later"}, limited, 0},
 		{"gemini", 429, nil, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"Please retry in 3s.","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"17s"}]}}`, 17 * time.Second},

@@ -22,6 +22,7 @@ import (
 const (
 	canaryText = "CANARY-CONTENT"
 	canaryName = "canary-name"
+	canaryFile = canaryText + "\nline\n"
 )
 
 // prison makes base/work, with folders beside it that hold the canary, and
@@ -29,14 +30,14 @@ const (
 func prison(t *testing.T) (base, work string) {
 	t.Helper()
 	base = tree(t, map[string]string{
-		"outside/secret":             canaryText,
-		"outside/" + canaryName:      canaryText,
-		"outside/deep/secret":        canaryText,
-		"outside/.gitignore":         canaryText,
-		"work-evil/secret":           canaryText,
-		"work-evil/" + canaryName:    canaryText,
-		"secret":                     canaryText,
-		canaryName:                   canaryText,
+		"outside/secret":             canaryFile,
+		"outside/" + canaryName:      canaryFile,
+		"outside/deep/secret":        canaryFile,
+		"outside/.gitignore":         canaryFile,
+		"work-evil/secret":           canaryFile,
+		"work-evil/" + canaryName:    canaryFile,
+		"secret":                     canaryFile,
+		canaryName:                   canaryFile,
 		"work/inside":                "inside\n",
 		"work/sub/file":              "inside\n",
 		"work/sub/deep/file":         "inside\n",

@@ -1,6 +1,7 @@
-// Package files holds the tools that read the working folder: Read, LS, Glob
-// and Grep. They change nothing, so that they may run in parallel and again
-// after a crash.
+// Package files holds the tools for the files of the working folder. Read, LS,
+// Glob and Grep change nothing, so that they may run in parallel and again
+// after a crash. Write, Edit, MultiEdit and Patch make a draft of the files as
+// they would leave them, and then put all of it in place or none.
 //
 // All of them reach the file system through folder, which is an os.Root: no
 // path, link or race leads out of the working folder. What they answer is
@@ -20,9 +21,34 @@ import (
 // maxOutput bounds the text of one answer, in bytes: about 25,000 tokens.
 const maxOutput = 100_000
 
-// Tools returns the tools of this package.
+// Tools returns the tools of this package. Those that write share a lock, so
+// that of two agents that edit one file the second finds what the first did.
 func Tools() []tool.Tool {
-	return []tool.Tool{readTool(), lsTool(), globTool(), grepTool()}
+	w := &writer{}
+	return []tool.Tool{
+		readTool(), lsTool(), globTool(), grepTool(),
+		w.writeTool(), w.editTool(), w.multiEditTool(), w.patchTool(),
+	}
+}
+
+// planReading makes the plan of a tool that reads: where names the file or
+// folder, and says what is done with it. For a search that is the folder it
+// starts in; which files it will meet there is not known before it runs.
+func planReading[T any](env tool.Env, input json.RawMessage, where func(*folder, T) (name, shown string, err error)) (tool.Action, error) {
+	in, err := decode[T](input)
+	if err != nil {
+		return tool.Action{}, err
+	}
+	f, err := openFolder(env)
+	if err != nil {
+		return tool.Action{}, err
+	}
+	defer f.close()
+	name, shown, err := where(f, in)
+	if err != nil {
+		return tool.Action{}, err
+	}
+	return tool.Action{Class: tool.Reads, Paths: f.spellings(name), Shown: shown}, nil
 }
 
 // decode reads an input that the registry has validated.

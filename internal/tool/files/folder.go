@@ -117,7 +117,7 @@ func (f *folder) stat(name string) (string, fs.FileInfo, error) {
 	if err == nil {
 		return name, info, nil
 	}
-	if target, ok := f.unlink(name); ok {
+	if target, linkErr := f.canonical(name); linkErr == nil && target != name {
 		if info, err := f.root.Stat(target); err == nil {
 			return target, info, nil
 		}
@@ -132,7 +132,7 @@ func (f *folder) explain(name string, err error) error {
 	case !errors.As(err, &access):
 		return err // one of ours
 	case f.outside != nil && errors.Is(err, f.outside):
-		return fmt.Errorf("%s is a link that leads outside the working folder", shown(name))
+		return f.escape(name)
 	case errors.Is(err, fs.ErrNotExist):
 		return f.missing(name)
 	case errors.Is(err, syscall.ENOTDIR):
@@ -147,39 +147,73 @@ func (f *folder) explain(name string, err error) error {
 	return fmt.Errorf("opening %s: %w", shown(name), err)
 }
 
-// unlink resolves the links of name where one of them is absolute and leads
-// into the folder, which os.Root refuses to follow.
-func (f *folder) unlink(name string) (string, bool) {
+// canonical resolves the links of name, absolute ones into the folder too,
+// which os.Root refuses to follow. What follows the last part that exists is
+// kept as it is: it can be created there.
+func (f *folder) canonical(name string) (string, error) {
 	rest := strings.Split(name, "/")
 	done := "."
 	for links := 0; len(rest) > 0; {
-		next := path.Join(done, rest[0])
+		part := rest[0]
 		rest = rest[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..": // of a link's target: done has no links, so that this is its parent
+			if done == "." {
+				return "", f.escape(name)
+			}
+			done = path.Dir(done)
+			continue
+		}
+		next := path.Join(done, part)
 		info, err := f.root.Lstat(next)
+		if errors.Is(err, fs.ErrNotExist) && !slices.Contains(rest, "..") {
+			return path.Join(next, path.Join(rest...)), nil
+		}
 		if err != nil {
-			return "", false
+			return "", err
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
 			done = next
 			continue
 		}
 		target, err := f.root.Readlink(next)
-		if links++; err != nil || links > maxLinks {
-			return "", false
+		if err != nil {
+			return "", err
+		}
+		if links++; links > maxLinks {
+			return "", &fs.PathError{Op: "readlink", Path: next, Err: syscall.ELOOP}
 		}
 		if filepath.IsAbs(target) {
 			inside, ok := f.inside(target)
 			if !ok {
-				return "", false
+				return "", f.escape(name)
 			}
-			target = inside
-		} else {
-			target = path.Join(done, filepath.ToSlash(target))
+			target, done = inside, "."
 		}
-		rest = append(strings.Split(target, "/"), rest...)
-		done = "."
+		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
 	}
-	return done, done != name
+	return done, nil
+}
+
+func (f *folder) escape(name string) error {
+	return fmt.Errorf("%s is a link that leads outside the working folder", shown(name))
+}
+
+// absolute gives the one path by which the ledger knows a canonical name,
+// whichever folder an agent works in.
+func (f *folder) absolute(canonical string) string {
+	return filepath.Join(f.target, filepath.FromSlash(canonical))
+}
+
+// spellings gives a name and, if links lead elsewhere, the canonical one: a
+// rule about either is a rule about the file.
+func (f *folder) spellings(name string) []string {
+	if target, err := f.canonical(name); err == nil && target != name {
+		return []string{name, target}
+	}
+	return []string{name}
 }
 
 // open opens a regular file for reading. Anything else is refused, and

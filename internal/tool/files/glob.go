@@ -36,8 +36,16 @@ func globTool() tool.Tool {
 		Description: strings.TrimSpace(globDescription),
 		Schema:      json.RawMessage(globSchema),
 		Class:       tool.Reads,
+		Plan:        planGlob,
 		Run:         runGlob,
 	}
+}
+
+func planGlob(_ context.Context, env tool.Env, input json.RawMessage) (tool.Action, error) {
+	return planReading(env, input, func(f *folder, in globInput) (string, string, error) {
+		start, pattern, err := globStart(f, in)
+		return start, fmt.Sprintf("Find files that match %q in %s", pattern, shown(start)), err
+	})
 }
 
 func runGlob(ctx context.Context, env tool.Env, input json.RawMessage) (tool.Result, error) {

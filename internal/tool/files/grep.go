@@ -42,8 +42,16 @@ func grepTool() tool.Tool {
 		Description: strings.TrimSpace(grepDescription),
 		Schema:      json.RawMessage(grepSchema),
 		Class:       tool.Reads,
+		Plan:        planGrep,
 		Run:         runGrep,
 	}
+}
+
+func planGrep(_ context.Context, env tool.Env, input json.RawMessage) (tool.Action, error) {
+	return planReading(env, input, func(f *folder, in grepInput) (string, string, error) {
+		name, err := f.name(orHere(in.Path))
+		return name, fmt.Sprintf("Search for %q in %s", in.Pattern, shown(name)), err
+	})
 }
 
 func runGrep(ctx context.Context, env tool.Env, input json.RawMessage) (tool.Result, error) {

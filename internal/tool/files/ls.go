@@ -34,8 +34,16 @@ func lsTool() tool.Tool {
 		Description: strings.TrimSpace(lsDescription),
 		Schema:      json.RawMessage(lsSchema),
 		Class:       tool.Reads,
+		Plan:        planLS,
 		Run:         runLS,
 	}
+}
+
+func planLS(_ context.Context, env tool.Env, input json.RawMessage) (tool.Action, error) {
+	return planReading(env, input, func(f *folder, in lsInput) (string, string, error) {
+		name, err := f.name(orHere(in.Path))
+		return name, "List " + shown(name), err
+	})
 }
 
 func runLS(ctx context.Context, env tool.Env, input json.RawMessage) (tool.Result, error) {

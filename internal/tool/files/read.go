@@ -41,8 +41,16 @@ func readTool() tool.Tool {
 		Description: strings.TrimSpace(readDescription),
 		Schema:      json.RawMessage(readSchema),
 		Class:       tool.Reads,
+		Plan:        planRead,
 		Run:         runRead,
 	}
+}
+
+func planRead(_ context.Context, env tool.Env, input json.RawMessage) (tool.Action, error) {
+	return planReading(env, input, func(f *folder, in readInput) (string, string, error) {
+		name, err := f.name(in.Path)
+		return name, "Read " + shown(name), err
+	})
 }
 
 func runRead(ctx context.Context, env tool.Env, input json.RawMessage) (tool.Result, error) {
@@ -69,8 +77,39 @@ func runRead(ctx context.Context, env tool.Env, input json.RawMessage) (tool.Res
 	}
 	defer func() { _ = file.Close() }()
 
+	source, version, err := versioned(ctx, env, file)
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("reading %s: %w", shown(name), err)
+	}
+	res, err := show(ctx, source, name, info, in)
+	if err == nil && version != "" {
+		if canonical, linkErr := f.canonical(name); linkErr == nil {
+			env.Ledger.Saw(env, f.absolute(canonical), version)
+		}
+	}
+	return res, err
+}
+
+// versioned hashes a file for the ledger and returns what to read it from, so
+// that what is shown is what was hashed. A file too large to be edited has no
+// version: nobody will ask.
+func versioned(ctx context.Context, env tool.Env, file io.Reader) (source io.Reader, version string, err error) {
+	if env.Ledger == nil {
+		return file, "", nil
+	}
+	data, err := io.ReadAll(io.LimitReader(contextReader{ctx, file}, maxFile+1))
+	if err != nil {
+		return nil, "", err
+	}
+	if len(data) > maxFile {
+		return io.MultiReader(bytes.NewReader(data), file), "", nil
+	}
+	return bytes.NewReader(data), versionOf(data), nil
+}
+
+func show(ctx context.Context, source io.Reader, name string, info fs.FileInfo, in readInput) (tool.Result, error) {
 	text := newLines(readLineRunes * utf8.UTFMax)
-	text.reset(ctx, file)
+	text.reset(ctx, source)
 	head, err := text.head()
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("reading %s: %w", shown(name), err)
