@@ -5,6 +5,7 @@ package files
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -21,7 +22,9 @@ import (
 //go:embed read.md
 var readDescription string
 
-const readSchema = `{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1}},"required":["path"],"additionalProperties":false}`
+// Models write path or file_path, as they are used to; the schema cannot ask
+// for one of the two, so runRead does.
+const readSchema = `{"type":"object","properties":{"path":{"type":"string"},"file_path":{"type":"string","description":"same as path"},"offset":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1}},"additionalProperties":false}`
 
 const (
 	readLines     = 2000    // shown unless limit says otherwise
@@ -31,9 +34,12 @@ const (
 
 type readInput struct {
 	Path   string `json:"path"`
+	Other  string `json:"file_path"`
 	Offset count  `json:"offset"`
 	Limit  count  `json:"limit"`
 }
+
+func (in readInput) path() string { return cmp.Or(in.Path, in.Other) }
 
 func readTool() tool.Tool {
 	return tool.Tool{
@@ -48,7 +54,7 @@ func readTool() tool.Tool {
 
 func planRead(_ context.Context, env tool.Env, input json.RawMessage) (tool.Action, error) {
 	return planReading(env, input, func(f *folder, in readInput) (string, string, error) {
-		name, err := f.name(in.Path)
+		name, err := f.name(in.path())
 		return name, "Read " + shown(name), err
 	})
 }
@@ -64,7 +70,7 @@ func runRead(ctx context.Context, env tool.Env, input json.RawMessage) (tool.Res
 	}
 	defer f.close()
 
-	name, info, err := f.locate(in.Path)
+	name, info, err := f.locate(in.path())
 	if err != nil {
 		return tool.Result{}, err
 	}
