@@ -13,7 +13,7 @@ import (
 // open takes in the tool calls of a reply. Each ends with exactly one result
 // at its reserved position before the next model turn.
 func (m *machine) open(t Thinking, pos int, ev ModelReplied) {
-	calls := ev.Calls
+	calls, before := ev.Calls, m.Tasks
 	a := Acting{Pos: pos, Calls: make([]Call, len(calls))}
 	for i, p := range calls {
 		a.Calls[i] = Call{ID: p.ID, Name: p.Name, Class: p.Class, Phase: CallQueued, Question: p.Question, Key: p.Key}
@@ -34,9 +34,10 @@ func (m *machine) open(t Thinking, pos int, ev ModelReplied) {
 			m.answer(i, true, "Not executed: the turn limit is reached.")
 		case p.Refused:
 			m.answer(i, true, p.Why)
-		case m.loops(i):
 		case p.Class == ClassDelegate:
-			m.spawn(i, p, ev.Agents)
+			if !m.loops(i) {
+				m.spawn(i, p, ev.Agents+m.Tasks-before)
+			}
 		case p.Class == ClassAsk:
 			m.ask(i, p)
 		case p.Class != ClassRead && p.Class != ClassWrite:
@@ -152,23 +153,26 @@ func (m *machine) advance() {
 }
 
 // dispatch runs the calls whose turn has come: consecutive reads together, a
-// write alone, in call order.
+// write alone, in call order. One that repeats itself is answered instead.
 func (m *machine) dispatch(a Acting) {
 	reading := false
 	for i, c := range a.Calls {
 		if c.Class != ClassRead && c.Class != ClassWrite || c.Phase == CallDone {
 			continue
 		}
-		if c.Class == ClassWrite {
-			if c.Phase == CallQueued && !reading {
-				m.run(i)
+		if c.Class == ClassWrite && reading {
+			return
+		}
+		if c.Phase == CallQueued {
+			if m.loops(i) {
+				continue
 			}
+			m.run(i)
+		}
+		if c.Class == ClassWrite {
 			return
 		}
 		reading = true
-		if c.Phase == CallQueued {
-			m.run(i)
-		}
 	}
 }
 
@@ -292,8 +296,11 @@ func (m *machine) toolAsked(ev ToolAsked) error {
 	if err != nil {
 		return err
 	}
-	if c.Phase == CallPaused {
+	switch {
+	case c.Phase == CallPaused:
 		return impossible("a tool asks while it waits for an answer")
+	case c.Class == ClassWrite && c.Phase == CallRunning:
+		return impossible("a tool that is no pure read asks before it has begun")
 	}
 	c.Phase, c.Item, c.Deadline = CallPaused, m.newItem(), ev.Deadline
 	m.emit(
@@ -435,7 +442,9 @@ func (m *machine) questionAnswered(ev QuestionAnswered) error {
 		m.resume(i, ev.Declined, ev.Answer)
 		return nil
 	}
-	m.tellRoot(ev.Item, true, false)
+	if m.call(i).Phase == CallAsked {
+		m.tellRoot(ev.Item, true, false)
+	}
 	if ev.Declined {
 		m.answer(i, true, "The user declined to answer. Go on without it, or say why you cannot.")
 		m.advance()
@@ -453,7 +462,9 @@ func (m *machine) answerQuestionByMessage() {
 	for i, c := range m.Phase.(Acting).Calls {
 		if c.Phase == CallAsked || c.Phase == CallAsking {
 			m.emit(CloseItem{ID: c.Item, How: "answered", By: m.Spec.User})
-			m.tellRoot(c.Item, true, false)
+			if c.Phase == CallAsked {
+				m.tellRoot(c.Item, true, false)
+			}
 			m.answer(i, false, "The user has answered in a message of their own, which follows.")
 		}
 	}

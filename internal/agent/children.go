@@ -168,6 +168,7 @@ func (m *machine) childEnded(ev ChildEnded) error {
 // settle returns what the child did not use.
 func (m *machine) settle(ev ChildEnded) {
 	m.Held = m.Held.Sub(ev.Held)
+	m.Lent = m.Lent.least(m.Held)
 	for _, meter := range []*Meter{&m.Run, &m.Life} {
 		meter.Children = meter.Children.Add(ev.Spent)
 		meter.Unpriced = meter.Unpriced || ev.Unpriced
@@ -262,7 +263,7 @@ func (m *machine) deliverReady() {
 // childrenEnded finishes a cancel once no child is left.
 func (m *machine) childrenEnded() {
 	if p, ok := m.Phase.(Cancelling); ok && m.LiveChildren() == 0 {
-		m.close(p.Outcome, p.Kept)
+		m.close(p.Outcome, p.Kept, asked)
 	}
 }
 

@@ -38,7 +38,20 @@ func (m *machine) extend(a Amount) {
 
 // extended makes room for what a child was given.
 func (m *machine) extended(ev Extended) error {
-	m.Held = m.Held.Add(ev.Amount)
+	m.Held, m.Lent = m.Held.Add(ev.Amount), m.Lent.Add(ev.Amount)
 	m.extend(ev.Amount)
 	return nil
+}
+
+// stillLent is what a new run has beyond its limits from the beginning: what
+// running children hold that does not fit into them.
+func (m *machine) stillLent() Amount {
+	a := m.Lent
+	if l := m.Spec.Limits.Tokens; l > 0 {
+		a.Tokens = max(a.Tokens, m.Held.Tokens-l)
+	}
+	if l := m.Spec.Limits.Cost; l > 0 {
+		a.Cost = max(a.Cost, m.Held.Cost-l)
+	}
+	return a
 }

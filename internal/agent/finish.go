@@ -27,7 +27,7 @@ func (m *machine) end(o Outcome, text string, h how) {
 		kept = len(m.Queue)
 	}
 	if m.LiveChildren() == 0 || m.Spec.Orchestrator() && h == byItself {
-		m.close(o, kept)
+		m.close(o, kept, h)
 		return
 	}
 	grace := m.Spec.CancelGrace
@@ -37,20 +37,20 @@ func (m *machine) end(o Outcome, text string, h how) {
 	p := Cancelling{Outcome: o, Deadline: m.at + grace, Kept: kept}
 	m.Phase = p
 	if h == forced {
-		m.force(p)
+		m.force(p, h)
 		return
 	}
 	m.cancelChildren(o.Reason, false)
 }
 
 // close ends the agent, or the run of an orchestrator.
-func (m *machine) close(o Outcome, kept int) {
+func (m *machine) close(o Outcome, kept int, h how) {
 	m.Last = o
-	if m.Spec.Worktree && m.settles(o) {
+	if m.settles(o, h) {
 		return
 	}
 	if !m.Spec.Orchestrator() {
-		m.Groups, m.Held = nil, Amount{}
+		m.Groups, m.Held, m.Lent = nil, Amount{}, Amount{}
 		m.Phase = Failed{Outcome: o}
 		if o.Success() {
 			m.Phase = Completed{Outcome: o}
@@ -89,7 +89,7 @@ func (m *machine) abandon(r Reason) {
 		}
 		if c.Item != "" {
 			m.emit(CloseItem{ID: c.Item, How: "withdrawn"})
-			if c.Class == ClassAsk {
+			if c.Phase == CallAsked {
 				m.tellRoot(c.Item, true, false)
 			}
 		}
@@ -129,7 +129,7 @@ func (m *machine) cancel(ev Cancel) error {
 		p.Kept = len(m.Queue) // what came since the first stop was queued before this one
 		m.Phase = p
 		if ev.Force {
-			m.force(p)
+			m.force(p, forced)
 		}
 		return nil
 	case Settling:
@@ -158,14 +158,14 @@ func (m *machine) cancel(ev Cancel) error {
 
 // force ends a cancel without waiting for the children any longer. What had
 // finished is told with the next turn; what the others report is recorded.
-func (m *machine) force(p Cancelling) {
+func (m *machine) force(p Cancelling, h how) {
 	m.cancelChildren(p.Outcome.Reason, true)
 	for k := range m.Groups {
 		if g := &m.Groups[k]; !g.Closed {
 			g.Done, g.Closed, g.Rest, g.Ready = g.Size, true, ReasonCancelled, true
 		}
 	}
-	m.close(p.Outcome, p.Kept)
+	m.close(p.Outcome, p.Kept, h)
 }
 
 // cancelChildren asks all children that have not ended to end. A child that

@@ -18,7 +18,7 @@ type Repeat struct {
 	Key   string `json:"key"`            // hash of name and input
 	Same  string `json:"same,omitempty"` // hash of the answer
 	Times int    `json:"times"`          // how often running that call gave that answer
-	Pos   int    `json:"pos"`            // where the newest answer stands
+	Pos   int    `json:"pos"`            // where it stands: the first of them, which was committed long ago
 }
 
 // remember notes what a tool call gave. Whatever may have changed the world
@@ -30,12 +30,11 @@ func (m *machine) remember(c *Call, same string, pos int) {
 	if c.Key == "" || same == "" {
 		return
 	}
-	k := m.repeat(c.Key)
-	if m.Repeats[k].Same != same {
-		m.Repeats[k].Times = 0
+	r := &m.Repeats[m.repeat(c.Key)]
+	if r.Same != same {
+		r.Same, r.Times, r.Pos = same, 0, pos
 	}
-	m.Repeats[k].Times++
-	m.Repeats[k].Same, m.Repeats[k].Pos = same, pos
+	r.Times++
 }
 
 // delegated notes the results of a delegation. One that succeeded as a whole

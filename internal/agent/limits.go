@@ -208,11 +208,10 @@ func (m *machine) tick() error {
 		return nil
 	}
 	if p, ok := m.Phase.(Cancelling); ok {
-		m.force(p)
+		m.force(p, asked)
 		return nil
 	}
 	if p, ok := m.Phase.(Settling); ok {
-		m.emit(StopWork{})
 		m.unsettled(p)
 		return nil
 	}

@@ -29,7 +29,7 @@ func TestLogs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(paths) < 12 {
+	if len(paths) < 20 {
 		t.Errorf("only %d logs were found", len(paths))
 	}
 	for _, path := range paths {
@@ -77,6 +77,9 @@ func record(t *testing.T) {
 	for _, name := range []string{
 		"06_late_report_of_a_detached_group", "08_a_message_in_every_state", "12_share", "14_messages_around_a_stop",
 		"15_overflow", "18_consultation_without_confidence", "20_recovered_while_acting", "21_migrated",
+		"01_continued", "12_extension_of_a_child_outlives_a_run", "12_extension_while_results_come", "14_worktree_after_the_children",
+		"14_worktree_settles", "18_told_of_questions_that_are_shown", "18_waiting_list", "19_a_write_in_between",
+		"19_the_same_delegation_after_failure", "20_recovered_while_a_tool_asks",
 	} {
 		text, err := os.ReadFile("testdata/scripts/" + name + ".txt")
 		if err != nil {
@@ -88,7 +91,7 @@ func record(t *testing.T) {
 		}
 		save(t, "script_"+name, tr)
 	}
-	for n := range uint64(4) {
+	for n := range uint64(6) {
 		tr := &agenttest.Trace{}
 		w := &agenttest.Walker{Trace: tr, Dice: seed(n), Now: 1_000_000}
 		depth := int(n % 2)

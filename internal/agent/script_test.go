@@ -19,7 +19,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(paths) < 45 {
+	if len(paths) < 150 {
 		t.Errorf("only %d scripts were found", len(paths))
 	}
 	for _, path := range paths {

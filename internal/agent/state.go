@@ -2,6 +2,8 @@
 
 package agent
 
+import "encoding/json"
+
 // Version is the version of Step and of the encodings in codec.go. It grows
 // when a log written before would replay to another state; the log then
 // carries a Migrated event from which newer code starts.
@@ -51,6 +53,7 @@ type State struct {
 	Run   Meter   `json:"run,omitzero"`    // counted against the limits
 	Life  Meter   `json:"life,omitzero"`   // counted for the record
 	Held  Amount  `json:"held,omitzero"`   // reserved for running children
+	Lent  Amount  `json:"lent,omitzero"`   // at most so much of it was given to them beyond their budgets
 	Last  Outcome `json:"last,omitzero"`   // how the last run (or the agent) ended
 }
 
@@ -81,13 +84,14 @@ type Spec struct {
 	Delegable []string `json:"delegable,omitempty"` // what its children may use
 	Delegates []string `json:"delegates,omitempty"` // the roles it may delegate to
 
-	Schema     bool   `json:"schema,omitempty"`     // its result must fit an output schema
-	Acceptance bool   `json:"acceptance,omitempty"` // a command must pass before its result counts
-	Command    string `json:"command,omitempty"`    // that command
-	Continues  string `json:"continues,omitempty"`  // the finished agent that it goes on for
-	Adopts     string `json:"adopts,omitempty"`     // the agent whose history its own begins with
-	Worktree   bool   `json:"worktree,omitempty"`   // it works in a worktree of its own, which is settled at its end
-	Origin     string `json:"origin,omitempty"`     // the folder that the worktree was made of
+	Schema     bool            `json:"schema,omitempty"`     // its result must fit an output schema
+	Output     json.RawMessage `json:"output,omitempty"`     // that schema
+	Acceptance bool            `json:"acceptance,omitempty"` // a command must pass before its result counts
+	Command    string          `json:"command,omitempty"`    // that command
+	Continues  string          `json:"continues,omitempty"`  // the finished agent that it goes on for
+	Adopts     string          `json:"adopts,omitempty"`     // the agent whose history its own begins with
+	Worktree   bool            `json:"worktree,omitempty"`   // it works in a worktree of its own, which is settled at its end
+	Origin     string          `json:"origin,omitempty"`     // the folder that the worktree was made of
 
 	Effort      string   `json:"effort,omitempty"`      // how much its model is to think
 	Temperature *float64 `json:"temperature,omitempty"` // nil: the vendor's default
@@ -144,6 +148,9 @@ func (a Amount) Add(b Amount) Amount { return Amount{a.Tokens + b.Tokens, a.Cost
 
 // Sub returns a - b.
 func (a Amount) Sub(b Amount) Amount { return Amount{a.Tokens - b.Tokens, a.Cost - b.Cost} }
+
+// least returns the smaller of a and b, each of the two amounts for itself.
+func (a Amount) least(b Amount) Amount { return Amount{min(a.Tokens, b.Tokens), min(a.Cost, b.Cost)} }
 
 // Meter counts work.
 type Meter struct {

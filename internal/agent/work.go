@@ -6,8 +6,13 @@ package agent
 const settleTime = 60_000 // milliseconds that looking at the worktree may take
 
 // settles tells whether the end has to wait until the worktree was looked at.
-func (m *machine) settles(o Outcome) bool {
-	if _, ok := m.Phase.(Settling); ok {
+// One by force waits for nothing: then somebody has to look afterwards.
+func (m *machine) settles(o Outcome, h how) bool {
+	if _, settled := m.Phase.(Settling); settled || !m.Spec.Worktree || m.Spec.Orchestrator() {
+		return false
+	}
+	if h == forced {
+		m.leave(OpenItem{Reason: "the agent was ended by force before its worktree was looked at"})
 		return false
 	}
 	m.Phase = Settling{Outcome: o, Deadline: m.at + settleTime}
@@ -24,15 +29,16 @@ func (m *machine) workInspected(ev WorkInspected) error {
 	if !ev.Empty {
 		m.leave(OpenItem{Action: ev.Action, Reason: ev.Reason, Detail: ev.Detail})
 	}
-	m.close(p.Outcome, 0)
+	m.close(p.Outcome, 0, asked)
 	return nil
 }
 
 // unsettled ends the agent though nobody knows what it leaves: then somebody
 // has to look.
 func (m *machine) unsettled(p Settling) {
+	m.emit(StopWork{})
 	m.leave(OpenItem{Reason: "the worktree could not be looked at in time"})
-	m.close(p.Outcome, 0)
+	m.close(p.Outcome, 0, asked)
 }
 
 func (m *machine) leave(item OpenItem) {

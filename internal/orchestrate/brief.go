@@ -97,7 +97,7 @@ func (pl *planner) selected(w wish) string {
 // readFile reads a file as the parent would.
 func (pl *planner) readFile(name string) (string, error) {
 	const read = "Read"
-	input, err := json.Marshal(map[string]string{"file_path": name})
+	input, err := json.Marshal(map[string]string{"path": name})
 	if err != nil {
 		return "", err
 	}

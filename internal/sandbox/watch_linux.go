@@ -28,7 +28,7 @@ const (
 func watch(s spec, argv []string) (int, error) {
 	// Orphans of the command become children of this process instead of the
 	// system's first one.
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0); err != nil {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, fmt.Errorf("becoming the owner of orphans: %w", err)
 	}
 	signals := make(chan os.Signal, 4)
@@ -192,7 +192,7 @@ func (w *watcher) excess() string {
 		tasks += p.threads
 	}
 	switch {
-	case memory > w.Limits.Memory:
+	case memory < 0:
 		return fmt.Sprintf("the command used more than %d MB of memory", w.Limits.Memory>>20)
 	case tasks > w.Limits.Processes:
 		return fmt.Sprintf("the command ran more than %d processes and threads", w.Limits.Processes)

@@ -35,8 +35,10 @@ var rules = []struct {
 	{"11 (limits)", limits},
 	{"11 (active time)", activeTime},
 	{"12 (budgets)", budgets},
+	{"12 (extensions)", extensions},
 	{"13 (owners)", owners},
 	{"14 (cancel)", cancels},
+	{"14 (worktrees)", worktrees},
 	{"15 (failures)", failures},
 	{"16 (order of calls)", callOrder},
 	{"17 (capabilities)", capabilities},
@@ -50,6 +52,9 @@ func Check(before agent.State, ev agent.Event, after agent.State, fx []agent.Eff
 	s := step{before, ev, after, fx}
 	if _, ok := ev.(agent.Migrated); ok {
 		return errors.Join(callOrder(s), owners(s))
+	}
+	if before.Ended() {
+		return errors.Join(decidedAfterTheEnd(s), owners(s))
 	}
 	for _, r := range rules {
 		if err := r.check(s); err != nil {
@@ -81,9 +86,6 @@ func in[P agent.Phase](s agent.State) bool {
 // ends: terminal is terminal, for sub-agents only, and the parent is told in
 // the same step; an orchestrator's run that ends is told to observers.
 func ends(s step) error {
-	if s.before.Ended() {
-		return fmt.Errorf("%s was taken after the end", agent.EventType(s.ev))
-	}
 	reports := effects[agent.Report](s)
 	if s.after.Spec.Orchestrator() {
 		switch {
@@ -115,8 +117,9 @@ func ends(s step) error {
 		o = p.Outcome
 	case agent.Failed:
 		o = p.Outcome
-	case agent.Idle, agent.Thinking, agent.Backoff, agent.Compacting, agent.Acting, agent.Accepting, agent.Cancelling:
+	case agent.Idle, agent.Thinking, agent.Backoff, agent.Compacting, agent.Extending, agent.Acting, agent.Accepting, agent.Cancelling, agent.Settling:
 	}
+	held := agent.Amount{Tokens: s.after.Spec.Limits.Tokens, Cost: s.after.Spec.Limits.Cost}.Add(s.after.Run.Extra)
 	switch {
 	case r.Outcome != o || s.after.Last != o:
 		return fmt.Errorf("ended with %s, reported %s, kept %s", outcome(o), outcome(r.Outcome), outcome(s.after.Last))
@@ -126,8 +129,8 @@ func ends(s step) error {
 		return fmt.Errorf("reported as task %d", r.Task)
 	case r.Spent != s.after.Life.Spent():
 		return fmt.Errorf("spent %v, reported %v", s.after.Life.Spent(), r.Spent)
-	case r.Held.Tokens != s.after.Spec.Limits.Tokens || r.Held.Cost != s.after.Spec.Limits.Cost:
-		return fmt.Errorf("returned %v", r.Held)
+	case r.Held != held:
+		return fmt.Errorf("returned %v, held were %v", r.Held, held)
 	}
 	return nil
 }
@@ -143,7 +146,7 @@ func works(s agent.State) bool {
 		return slices.ContainsFunc(p.Calls, func(c agent.Call) bool {
 			return c.Phase == agent.CallRunning || c.Phase == agent.CallStarted
 		})
-	case agent.Idle, agent.Cancelling, agent.Completed, agent.Failed:
+	case agent.Idle, agent.Extending, agent.Cancelling, agent.Settling, agent.Completed, agent.Failed:
 	}
 	return false
 }
@@ -315,6 +318,8 @@ func frame(s step) error {
 		{"time", b.LastAt, a.LastAt},
 		{"tasks", int64(b.Tasks), int64(a.Tasks)},
 		{"items", int64(b.Items), int64(a.Items)},
+		{"calls", int64(b.Calls), int64(a.Calls)},
+		{"records", int64(b.Records), int64(a.Records)},
 		{"turns of the life", int64(b.Life.Turns), int64(a.Life.Turns)},
 		{"active time of the life", b.Life.Active, a.Life.Active},
 		{"tokens of the life", b.Life.Spent().Tokens, a.Life.Spent().Tokens},

@@ -43,7 +43,7 @@ func allOrNothing(s step) error {
 			}
 			continue
 		}
-		if why := badPlan(s.before, p); why != "" {
+		if why := badPlan(s.before, p, r.Agents+before(started, i)); why != "" {
 			return fmt.Errorf("call %d started %d tasks although %s", i, n, why)
 		}
 		if n != len(p.Plan.Tasks) {
@@ -53,9 +53,20 @@ func allOrNothing(s step) error {
 	return nil
 }
 
+// before counts the children that calls before call i have started.
+func before(started []agent.StartChild, i int) int {
+	n := 0
+	for _, c := range started {
+		if c.Call < i {
+			n++
+		}
+	}
+	return n
+}
+
 // badPlan says why nothing of a plan may start, as far as one can tell
 // without the budget.
-func badPlan(s agent.State, p agent.Proposal) string {
+func badPlan(s agent.State, p agent.Proposal, agents int) string {
 	t, _ := s.Phase.(agent.Thinking)
 	switch {
 	case p.Class != agent.ClassDelegate || p.Plan == nil:
@@ -72,6 +83,8 @@ func badPlan(s agent.State, p agent.Proposal) string {
 		return "it waits for more tasks than there are"
 	case s.Spec.Limits.Children > 0 && len(p.Plan.Tasks) > s.Spec.Limits.Children-s.LiveChildren():
 		return "too many would run at once"
+	case s.Spec.Limits.Agents > 0 && len(p.Plan.Tasks) > s.Spec.Limits.Agents-agents:
+		return "the chat would have too many agents"
 	}
 	for _, t := range p.Plan.Tasks {
 		if !slices.Contains(s.Spec.Delegates, t.Role) {
@@ -126,7 +139,7 @@ func fanIn(s step) error {
 		delivered := slices.ContainsFunc(effects[agent.AddResults](s), func(a agent.AddResults) bool {
 			return slices.ContainsFunc(a.Groups, func(r agent.TaskRange) bool { return r.First == g.First })
 		})
-		dying := in[agent.Cancelling](s.after) && !s.after.Spec.Orchestrator() // nobody is left to be told
+		dying := (in[agent.Cancelling](s.after) || in[agent.Settling](s.after)) && !s.after.Spec.Orchestrator() // nobody is left to be told
 		if live > 0 || (g.Ready || !g.Closed) && !delivered && !dying {
 			return fmt.Errorf("%s was forgotten: %d live", tasks(g.First, g.Size), live)
 		}
@@ -219,7 +232,7 @@ func detaching(s step) error {
 			case agent.CallDone:
 			case agent.CallChildren:
 				delegated++
-			case agent.CallQueued, agent.CallRunning, agent.CallStarted, agent.CallApproval, agent.CallAsking, agent.CallAsked:
+			case agent.CallQueued, agent.CallRunning, agent.CallStarted, agent.CallPaused, agent.CallApproval, agent.CallAsking, agent.CallAsked:
 				ordinary++
 			}
 		}
@@ -258,12 +271,13 @@ func budgets(s step) error {
 	if len(started) == 0 {
 		return nil
 	}
-	l, spent := s.after.Spec.Limits, s.after.Run.Spent()
+	r := s.ev.(agent.ModelReplied)
+	l, spent := s.after.Spec.Limits, s.before.Run.Spent().Add(r.Spent)
 	plans := map[int]*agent.Plan{}
-	for i, p := range s.ev.(agent.ModelReplied).Calls {
+	for i, p := range r.Calls {
 		plans[i] = p.Plan
 	}
-	left := agent.Amount{Tokens: l.Tokens, Cost: l.Cost}.Sub(spent).Sub(s.before.Held)
+	left := agent.Amount{Tokens: l.Tokens, Cost: l.Cost}.Add(s.before.Run.Extra).Sub(spent).Sub(s.before.Held)
 	nth := map[int]int{}
 	for _, c := range started {
 		got, plan := c.Spec.Limits, plans[c.Call]

@@ -71,17 +71,17 @@ func tooLong(s agent.State) bool {
 }
 
 func fits(s agent.State, output int64) error {
-	l := s.Spec.Limits
+	l, given := s.Spec.Limits, s.Run.Extra
 	used := s.Run.Spent().Add(s.Held)
 	switch {
 	case l.Active > 0 && s.Run.Active >= l.Active:
 		return fmt.Errorf("a model call after %d of %d ms", s.Run.Active, l.Active)
-	case l.Tokens > 0 && used.Tokens+s.Context+output > l.Tokens:
-		return fmt.Errorf("a model call with %d+%d tokens after %d of %d", s.Context, output, used.Tokens, l.Tokens)
+	case l.Tokens > 0 && used.Tokens+s.Context+output > l.Tokens+given.Tokens:
+		return fmt.Errorf("a model call with %d+%d tokens after %d of %d", s.Context, output, used.Tokens, l.Tokens+given.Tokens)
 	}
 	cost := price(s.Context, s.Spec.Price.Input) + price(output, s.Spec.Price.Output)
-	if l.Cost > 0 && used.Cost+cost > l.Cost {
-		return fmt.Errorf("a model call for %d$ after %d$ of %d$", cost, used.Cost, l.Cost)
+	if l.Cost > 0 && used.Cost+cost > l.Cost+given.Cost {
+		return fmt.Errorf("a model call for %d$ after %d$ of %d$", cost, used.Cost, l.Cost+given.Cost)
 	}
 	return nil
 }
@@ -142,6 +142,14 @@ func owners(s step) error {
 		if a.Deadline() == 0 || a.LiveChildren() == 0 {
 			return errors.New("a cancel waits for nothing, or for ever")
 		}
+	case agent.Extending:
+		if p.Item == "" || p.Deadline == 0 || a.Deadline() == 0 || a.Deadline() > p.Deadline || len(a.Outstanding()) > 0 || !a.Run.Asked {
+			return errors.New("a spent budget waits for nobody, or for ever")
+		}
+	case agent.Settling:
+		if len(a.Outstanding()) != 1 || p.Deadline == 0 || a.Deadline() != p.Deadline {
+			return errors.New("nobody looks at the worktree, or for ever")
+		}
 	case agent.Acting:
 		return callOwners(a, p)
 	default:
@@ -169,7 +177,7 @@ func callOwners(a agent.State, p agent.Acting) error {
 			if !ordinary || !ahead {
 				return fmt.Errorf("call %d waits for nothing", i)
 			}
-		case agent.CallApproval, agent.CallAsking, agent.CallAsked:
+		case agent.CallApproval, agent.CallAsking, agent.CallAsked, agent.CallPaused:
 			if c.Item == "" {
 				return fmt.Errorf("call %d waits for no inbox item", i)
 			}
@@ -195,9 +203,9 @@ func cancels(s step) error {
 	if !ok {
 		return nil
 	}
-	was := in[agent.Cancelling](s.before)
+	was, settled := in[agent.Cancelling](s.before), in[agent.Settling](s.before)
 	switch s.after.Phase.(type) {
-	case agent.Cancelling:
+	case agent.Cancelling, agent.Settling:
 		if c.Force {
 			return errors.New("force waits")
 		}
@@ -206,15 +214,15 @@ func cancels(s step) error {
 			return errors.New("a sub-agent became idle")
 		}
 	case agent.Completed:
-		if !was {
+		if !was && !settled {
 			return errors.New("a cancelled agent completed")
 		}
 	case agent.Failed:
-	case agent.Thinking, agent.Backoff, agent.Compacting, agent.Acting, agent.Accepting:
+	case agent.Thinking, agent.Backoff, agent.Compacting, agent.Extending, agent.Acting, agent.Accepting:
 		return fmt.Errorf("it goes on in phase %T", s.after.Phase)
 	}
 	switch {
-	case len(s.after.Outstanding()) > 0:
+	case len(s.after.Outstanding()) > 0 && !in[agent.Settling](s.after):
 		return errors.New("work goes on")
 	case len(s.before.Outstanding()) > 0 && !has[agent.StopWork](s):
 		return errors.New("work was not stopped")
@@ -239,7 +247,7 @@ func cancels(s step) error {
 	}
 	for _, g := range s.before.Groups {
 		for t := range g.Size {
-			if !g.Ended.Has(t) && !told[g.First+t] && (c.Force || !was && !g.Closed) {
+			if !g.Ended.Has(t) && !told[g.First+t] && !settled && (c.Force || !was && !g.Closed) {
 				return fmt.Errorf("task %d was not told", g.First+t)
 			}
 		}
@@ -289,7 +297,7 @@ func failures(s step) error {
 	case agent.FailOverloaded, agent.FailNetwork, agent.FailTimeout, agent.FailServer, agent.FailEmpty:
 		fails++
 	case agent.FailOverflow:
-		if !t.Shrunk && !in[agent.Compacting](s.after) && !has[agent.Conclude](s) {
+		if !t.Shrunk && !in[agent.Compacting](s.after) && !in[agent.Extending](s.after) && !has[agent.Conclude](s) {
 			return errors.New("the first overflow was not compacted")
 		}
 		if t.Shrunk && !has[agent.Conclude](s) {

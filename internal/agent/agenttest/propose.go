@@ -29,13 +29,20 @@ func (w *Walker) Birth(depth int) agent.Event {
 		Limits: agent.Limits{
 			Turns: pick(d, 0, 0, 40, 3, 1), Active: int64(pick(d, 0, 0, 3_000_000, 60_000)),
 			Tokens: int64(pick(d, 0, 0, 200_000, 20_000, 3000)), Children: pick(d, 0, 5),
+			Agents: pick(d, 0, 0, 12),
 		},
 		Price: agent.Price{Known: true, Input: 1000, Output: 5000}, CancelGrace: int64(pick(d, 0, 5000)),
+		BudgetWait: int64(pick(d, 0, 40_000)),
 	}
+	prior := 0
+	w.stuck = d.Intn(6) == 5
 	if depth > 0 {
 		s.ID, s.Parent, s.Number, s.Cause = "chat.1", "chat", 1, "u0"
 		s.Tools = subTools
-		s.Schema, s.Acceptance = d.Intn(4) == 3, d.Intn(3) == 2
+		s.Schema, s.Acceptance, s.Worktree = d.Intn(4) == 3, d.Intn(3) == 2, d.Intn(3) == 2
+		if prior = pick(d, 0, 0, 3); prior > 0 {
+			s.Adopts = "chat.9"
+		}
 		s.Confidence, s.SameLimit, s.AskTimeout = pick(d, 0, 60), pick(d, 0, 2), int64(pick(d, 0, 100_000))
 	}
 	if d.Intn(4) == 3 {
@@ -44,7 +51,7 @@ func (w *Walker) Birth(depth int) agent.Event {
 	if missing := d.Intn(20); missing < len(s.Tools) {
 		s.Tools = slices.Delete(slices.Clone(s.Tools), missing, missing+1)
 	}
-	return agent.Created{At: w.at(), Spec: s, Tokens: int64(d.Intn(200)), Task: message.Of(message.User, message.KindTask, "task")}
+	return agent.Created{At: w.at(), Spec: s, Tokens: int64(d.Intn(200)), Prior: prior, Task: message.Of(message.User, message.KindTask, "task")}
 }
 
 func pick(d Dice, values ...int) int { return values[d.Intn(len(values))] }
@@ -57,7 +64,7 @@ func (w *Walker) reply(f agent.CallModel) agent.Event {
 	r := agent.ModelReplied{
 		At: w.at(), Turn: f.Turn, Try: f.Try, Stop: agent.StopEnd, Priced: d.Intn(5) < 4, Tokens: int64(d.Intn(300)),
 		Spent: agent.Amount{Tokens: int64(d.Intn(int(hold.Tokens) + 1)), Cost: int64(d.Intn(int(hold.Cost) + 1))},
-		Body:  message.Of(message.Assistant, message.KindReply, "reply"),
+		Body:  message.Of(message.Assistant, message.KindReply, "reply"), Agents: d.Intn(14),
 	}
 	kind := d.Intn(20)
 	final := 1 // a sub-agent mostly ends by an answer in plain text
@@ -89,12 +96,20 @@ func (w *Walker) reply(f agent.CallModel) agent.Event {
 
 func (w *Walker) proposal(i int) agent.Proposal {
 	d := w.Dice
+	if w.stuck && d.Intn(8) < 7 {
+		name := []string{"Read", "Write"}[i%2]
+		return agent.Proposal{ID: fmt.Sprintf("c%d", i), Name: name, Class: classes[name], Key: name}
+	}
 	p := agent.Proposal{ID: fmt.Sprintf("c%d", i), Name: toolNames[d.Intn(len(toolNames))]}
 	if d.Intn(5) == 4 {
 		p.Name = "spawn_agents"
 	}
 	p.Class = classes[p.Name]
 	p.Refused = p.Class == "" && d.Intn(4) < 3 || d.Intn(10) == 9
+	p.Key = []string{"", "k0", "k0", "k1"}[d.Intn(4)]
+	if p.Key != "" {
+		p.Key = p.Name + p.Key
+	}
 	switch p.Class {
 	case agent.ClassDelegate:
 		p.Plan = w.plan()
@@ -116,7 +131,7 @@ func (w *Walker) plan() *agent.Plan {
 	for i := range n {
 		t := agent.Planned{
 			Role: roleNames[d.Intn(2)], Tokens: int64(pick(d, 0, 0, 3000, 700)), Cost: int64(pick(d, 0, 0, 400)),
-			Priced: true, Size: int64(d.Intn(100)),
+			Priced: true, Size: int64(d.Intn(100)), Prior: pick(d, 0, 0, 0, 2),
 		}
 		if odd && i == n-1 {
 			t.Role, t.Priced = roleNames[1+d.Intn(2)], d.Intn(2) == 0
@@ -124,6 +139,7 @@ func (w *Walker) plan() *agent.Plan {
 		t.Spec = agent.Spec{
 			Tools: toolNames, Delegable: toolNames, Delegates: roleNames, Models: []string{"m1"}, MaxOutput: 300,
 			Price: agent.Price{Known: t.Priced, Input: 1000, Output: 5000}, Limits: agent.Limits{Turns: pick(d, 0, 4)},
+			Adopts: "chat.9", Worktree: d.Intn(3) == 2, Confidence: pick(d, 0, 60), SameLimit: 2, AskTimeout: int64(pick(d, 0, 100_000)),
 		}
 		plan.Tasks = append(plan.Tasks, t)
 	}
@@ -140,7 +156,7 @@ func (w *Walker) wild() agent.Event {
 	d, s, at := w.Dice, w.Trace.State, w.at()
 	turn, try, call := s.Turn+1-d.Intn(3), d.Intn(5), d.Intn(6)-1
 	item := fmt.Sprintf("%s-i%d", s.Spec.ID, d.Intn(s.Items+2))
-	switch d.Intn(20) {
+	switch d.Intn(24) {
 	case 0:
 		return agent.Tick{At: at}
 	case 1:
@@ -165,7 +181,7 @@ func (w *Walker) wild() agent.Event {
 		return agent.Consulted{At: at, Item: item, Answered: true, Confidence: 100}
 	case 11:
 		task := d.Intn(s.Tasks+3) - 1
-		return agent.ChildEnded{At: at, Task: task, Reason: agent.ReasonCompleted, Held: w.Trace.family.budget[task]}
+		return agent.ChildEnded{At: at, Task: task, Reason: agent.ReasonCompleted, Held: w.held(task)}
 	case 12:
 		return agent.AcceptanceDone{At: at, Passed: true}
 	case 13:
@@ -182,6 +198,14 @@ func (w *Walker) wild() agent.Event {
 		}
 	case 18:
 		return agent.Tick{At: at - 100_000} // a clock that went back
+	case 19:
+		return agent.ToolAsked{At: at, Turn: turn, Call: call, Action: "which?"}
+	case 20:
+		return agent.WorkInspected{At: at, Empty: true}
+	case 21:
+		return agent.WorkDecided{At: at, Item: []string{item, s.Work, ""}[d.Intn(3)], How: "kept"}
+	case 22:
+		return agent.TaskAsks{At: at, Item: item, Over: d.Intn(2) == 1}
 	}
 	return w.again()
 }
@@ -191,10 +215,10 @@ func (w *Walker) wild() agent.Event {
 func (w *Walker) again() agent.Event {
 	past := w.Trace.Events[w.Dice.Intn(len(w.Trace.Events))].Event
 	switch ev := any(past).(type) {
-	case agent.UserMessage, agent.Migrated, agent.Cancel:
+	case agent.UserMessage, agent.Migrated, agent.Cancel, agent.Extended:
 		return agent.Tick{At: w.at()}
 	case agent.ChildEnded:
-		ev.Held = w.Trace.family.budget[ev.Task]
+		ev.Held = w.held(ev.Task)
 		return ev
 	}
 	return past

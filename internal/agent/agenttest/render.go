@@ -4,6 +4,7 @@
 package agenttest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -24,6 +25,9 @@ func (c clock) state(s agent.State) string {
 	}
 	for _, g := range s.Groups {
 		parts = append(parts, c.group(g))
+	}
+	if s.Run.Extra != (agent.Amount{}) {
+		add("extra %s", amount(s.Run.Extra))
 	}
 	if s.Held != (agent.Amount{}) {
 		add("held %s", amount(s.Held))
@@ -51,6 +55,18 @@ func (c clock) state(s agent.State) string {
 	}
 	if _, ok := s.Phase.(agent.Idle); ok && s.Last.Reason != "" {
 		add("last %s", outcome(s.Last))
+	}
+	for _, r := range s.Repeats {
+		add("%s gave %s %d times @%d", r.Key, cmp.Or(r.Same, "results"), r.Times, r.Pos)
+	}
+	if len(s.Waiting) > 0 {
+		add("waiting %s", strings.Join(s.Waiting, " "))
+	}
+	if len(s.Answered) > 0 {
+		add("answered %s", strings.Join(s.Answered, " "))
+	}
+	if s.Work != "" {
+		add("work %s", short(s.Work))
 	}
 	if d := s.Deadline(); d > 0 {
 		add("deadline %s", c.at(d))
@@ -80,6 +96,10 @@ func (c clock) phase(s agent.State) string {
 		return fmt.Sprintf("acting %d: %s", s.Turn, strings.Join(calls, ", "))
 	case agent.Accepting:
 		return "accepting " + outcome(p.Outcome)
+	case agent.Extending:
+		return fmt.Sprintf("extending before %d.%d by %s", s.Turn, p.Then.Try, short(p.Item)) + flags(p.Then.Fails, p.Then.Last, p.Then.Shrunk)
+	case agent.Settling:
+		return "settling " + outcome(p.Outcome)
 	case agent.Cancelling:
 		out := "cancelling " + outcome(p.Outcome)
 		if p.Kept > 0 {

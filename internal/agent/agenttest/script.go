@@ -30,6 +30,7 @@ const scriptStart = 1_000_000
 type Scenario struct {
 	Trace Trace
 	now   int64
+	lent  map[int]agent.Amount // what children were given beyond their budgets
 }
 
 // RunScript runs the events of a script. It returns the script with the states

@@ -27,6 +27,10 @@ type Trace struct {
 	history history
 	outside outside
 	inbox   inbox
+	talks   talks
+	news    news
+	waiting waitlist
+	loops   loops
 	family  family
 	money   money
 	ended   int // how often the end was told
@@ -90,6 +94,10 @@ func (tr *Trace) follow(ev agent.Event) error {
 		{"history", tr.history.follow},
 		{"outside", tr.outside.follow},
 		{"inbox", tr.inbox.follow},
+		{"talks", tr.talks.follow},
+		{"news", func(_ agent.Event, fx []agent.Effect, s agent.State) error { return tr.news.follow(&tr.inbox, fx, s) }},
+		{"waiting", tr.waiting.follow},
+		{"loops", tr.loops.follow},
 		{"family", tr.family.follow},
 		{"money", tr.money.follow},
 	}

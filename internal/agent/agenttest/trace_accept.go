@@ -74,16 +74,21 @@ func (tr *Trace) mustBe(ev agent.Event) string {
 	case s.Phase == nil:
 		return impossible
 	case s.Ended():
-		return afterTheEnd(ev)
+		return tr.afterTheEnd(ev)
 	}
 	return tr.mustBeAlive(ev)
 }
 
-func afterTheEnd(ev agent.Event) string {
-	switch any(ev).(type) {
+func (tr *Trace) afterTheEnd(ev agent.Event) string {
+	switch ev := any(ev).(type) {
 	case agent.UserMessage:
 		return hasEnded
 	case agent.ApprovalAnswered, agent.QuestionAnswered:
+		return notWaiting
+	case agent.WorkDecided:
+		if tr.inbox.open[ev.Item] == "worktree" {
+			return taken
+		}
 		return notWaiting
 	}
 	return stale
@@ -116,11 +121,23 @@ func (tr *Trace) mustBeAlive(ev agent.Event) string {
 		return iff(tr.outside.running[toolKey(ev.Turn, ev.Call)], refused)
 	case agent.ApprovalNeeded:
 		key := toolKey(ev.Turn, ev.Call)
-		return iff(tr.outside.running[key] && !tr.outside.runs[key].started, refused)
+		return iff(tr.outside.running[key] && !tr.outside.runs[key].started && tr.talks.paused[key] == "", refused)
+	case agent.ToolAsked:
+		key := toolKey(ev.Turn, ev.Call)
+		r := tr.outside.runs[key]
+		return iff(tr.outside.running[key] && tr.talks.paused[key] == "" && (!r.write || r.started), refused)
 	case agent.ApprovalAnswered:
-		return iff(tr.inbox.open[ev.Item] == "approval", notWaiting)
+		kind := tr.inbox.open[ev.Item]
+		return iff(kind == "approval" || kind == "budget", notWaiting)
 	case agent.QuestionAnswered:
-		return iff(tr.inbox.open[ev.Item] == "question", notWaiting)
+		kind := tr.inbox.open[ev.Item]
+		return iff(kind == "question" || kind == "elicitation", notWaiting)
+	case agent.TaskAsks:
+		return tr.waiting.expects(ev, s.Spec)
+	case agent.WorkInspected:
+		return iff(tr.outside.running[inspectKey], stale)
+	case agent.WorkDecided:
+		return notWaiting
 	case agent.Consulted:
 		return iff(tr.outside.running[consultKey(ev.Item)], stale)
 	case agent.ChildEnded:
@@ -140,7 +157,7 @@ func (tr *Trace) mustBeAlive(ev agent.Event) string {
 		return iff(d > 0 && max(int64(ev.At), s.LastAt) >= d, stale)
 	case agent.Recovered:
 		return iff(works(s) || len(tr.outside.running) > 0 || in[agent.Cancelling](s), stale)
-	case agent.Charged:
+	case agent.Charged, agent.Extended:
 		return taken
 	case agent.Created, agent.Migrated:
 	}
@@ -176,7 +193,11 @@ func mustCancel(s agent.State, c agent.Cancel) string {
 		if s.Spec.Orchestrator() && s.LiveChildren() == 0 {
 			return stale
 		}
-	case agent.Thinking, agent.Backoff, agent.Compacting, agent.Acting, agent.Accepting, agent.Completed, agent.Failed:
+	case agent.Settling:
+		if !c.Force {
+			return stale
+		}
+	case agent.Thinking, agent.Backoff, agent.Compacting, agent.Extending, agent.Acting, agent.Accepting, agent.Completed, agent.Failed:
 	}
 	return taken
 }

@@ -14,6 +14,7 @@ type family struct {
 	started   int
 	alive     []int // those that have not ended
 	held      agent.Amount
+	lent      agent.Amount // of that, what children were given beyond their budgets
 	ended     map[int]bool
 	budget    map[int]agent.Amount
 	late      map[int]bool  // has ended after its group was closed
@@ -32,7 +33,14 @@ func (y *family) follow(ev agent.Event, fx []agent.Effect, after agent.State) er
 		y.ended[e.Task] = true
 		y.late[e.Task] = tooLate(y.groups, e.Task)
 		y.alive = slices.DeleteFunc(y.alive, func(t int) bool { return t == e.Task })
-		y.held = y.held.Sub(y.budget[e.Task])
+		y.held = y.held.Sub(e.Held)
+		y.lent = y.lent.Sub(e.Held.Sub(y.budget[e.Task]))
+		if y.lent.Tokens < 0 || y.lent.Cost < 0 {
+			return fmt.Errorf("task %d returned %v, held were %v and some extension", e.Task, e.Held, y.budget[e.Task])
+		}
+	}
+	if e, ok := ev.(agent.Extended); ok {
+		y.held, y.lent = y.held.Add(e.Amount), y.lent.Add(e.Amount)
 	}
 	if r, ok := ev.(agent.ModelReplied); ok {
 		y.spawned(r, fx)
@@ -60,6 +68,8 @@ func (y *family) follow(ev agent.Event, fx []agent.Effect, after agent.State) er
 		return fmt.Errorf("%d children live, not %v", after.LiveChildren(), y.alive)
 	case after.Held != y.held:
 		return fmt.Errorf("%v are held, not %v", after.Held, y.held)
+	case y.lent.Tokens > after.Lent.Tokens || y.lent.Cost > after.Lent.Cost || len(y.alive) == 0 && after.Lent != agent.Amount{}:
+		return fmt.Errorf("%v are lent to children, not %v", after.Lent, y.lent)
 	}
 	return nil
 }
@@ -144,12 +154,12 @@ func (y *money) follow(ev agent.Event, fx []agent.Effect, after agent.State) err
 			}
 		}
 	}
-	l, used := after.Spec.Limits, after.Run.Spent().Add(after.Held)
+	l, used := after.Spec.Limits, after.Run.Spent().Add(after.Held).Sub(after.Run.Extra)
 	switch {
 	case l.Tokens > 0 && used.Tokens > l.Tokens+y.over.Tokens:
-		return fmt.Errorf("%d tokens spent or held of %d, %d of them unforeseen", used.Tokens, l.Tokens, y.over.Tokens)
+		return fmt.Errorf("%d tokens spent or held of %d beyond what was given, %d of them unforeseen", used.Tokens, l.Tokens, y.over.Tokens)
 	case l.Cost > 0 && used.Cost > l.Cost+y.over.Cost:
-		return fmt.Errorf("%d$ spent or held of %d$, %d$ of them unforeseen", used.Cost, l.Cost, y.over.Cost)
+		return fmt.Errorf("%d$ spent or held of %d$ beyond what was given, %d$ of them unforeseen", used.Cost, l.Cost, y.over.Cost)
 	}
 	return nil
 }
@@ -205,7 +215,8 @@ func (y *money) estimate(ev agent.Event, fx []agent.Effect) {
 			}
 		}
 	case agent.QuestionAnswered:
-		if !ev.Declined {
+		told := slices.ContainsFunc(fx, func(f agent.Effect) bool { _, ok := f.(agent.TellTool); return ok })
+		if !ev.Declined && !told { // a running tool's answer is for the tool
 			y.context += ev.Tokens
 		}
 	}

@@ -46,6 +46,12 @@ func (h *history) follow(ev agent.Event, fx []agent.Effect, after agent.State) e
 			err = h.add(ev, f)
 		case agent.AddResults:
 			err = h.addResults(f)
+		case agent.RepeatResult:
+			err = h.answer(f.Pos, f.Call, f.CallID)
+		case agent.AddWaiting:
+			err = h.fill(f.Pos, aNote)
+		case agent.Adopt:
+			err = h.adopt(ev, f)
 		case agent.Enqueue:
 			if !sent || f.ID != message.ID || h.seen[f.ID] {
 				err = fmt.Errorf("message %s was queued by %s", f.ID, agent.EventType(ev))
@@ -118,6 +124,9 @@ func (h *history) add(ev agent.Event, f agent.AddMessage) error {
 		return h.fill(f.Pos, aReply)
 	}
 	if f.Body.Kind == message.KindTask {
+		if born := ev.(agent.Created); f.Pos != born.Prior || len(h.filled) != born.Prior {
+			return fmt.Errorf("the task stands at %d behind %d messages taken over, not %d", f.Pos, len(h.filled), born.Prior)
+		}
 		return h.fill(f.Pos, aReply)
 	}
 	err := h.fill(f.Pos, aNote)
@@ -125,6 +134,18 @@ func (h *history) add(ev agent.Event, f agent.AddMessage) error {
 		delete(h.input, f.Pos) // a summary is sent first, wherever it stands
 	}
 	return err
+}
+
+// adopt takes the beginning of another history over, before anything else.
+func (h *history) adopt(ev agent.Event, f agent.Adopt) error {
+	born, ok := ev.(agent.Created)
+	if !ok || f.Count != born.Prior || f.From != born.Spec.Adopts || len(h.filled) > 0 {
+		return fmt.Errorf("%d messages of %s were taken over by %s", f.Count, f.From, agent.EventType(ev))
+	}
+	for pos := range f.Count {
+		h.filled[pos] = aReply
+	}
+	return nil
 }
 
 func (h *history) addResults(f agent.AddResults) error {

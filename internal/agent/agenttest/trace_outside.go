@@ -18,7 +18,10 @@ func compactKey(turn int) string    { return fmt.Sprintf("compact %d", turn) }
 func toolKey(turn, call int) string { return fmt.Sprintf("tool %d.%d", turn, call) }
 func consultKey(item string) string { return "consult " + item }
 
-const acceptKey = "acceptance"
+const (
+	acceptKey  = "acceptance"
+	inspectKey = "inspection"
+)
 
 // key names an outside effect, "" for others.
 func key(f agent.Effect) string {
@@ -33,9 +36,12 @@ func key(f agent.Effect) string {
 		return consultKey(f.Item)
 	case agent.RunAcceptance:
 		return acceptKey
-	case agent.AddMessage, agent.Enqueue, agent.Place, agent.AddResults, agent.SetCall, agent.OpenCall, agent.RecordModel,
-		agent.OpenItem, agent.ShowItem, agent.CloseItem, agent.Conclude, agent.StartChild, agent.CancelChild, agent.Report,
-		agent.StopWork, agent.Done:
+	case agent.InspectWork:
+		return inspectKey
+	case agent.AddMessage, agent.Enqueue, agent.Place, agent.AddResults, agent.RepeatResult, agent.Adopt, agent.AddWaiting,
+		agent.SetCall, agent.OpenCall, agent.RecordModel, agent.OpenItem, agent.ShowItem, agent.CloseItem, agent.Conclude,
+		agent.StartChild, agent.CancelChild, agent.TellRoot, agent.ExtendParent, agent.Report,
+		agent.TellTool, agent.StopWork, agent.Done:
 	}
 	return ""
 }
@@ -65,6 +71,8 @@ type outside struct {
 	running map[string]bool
 	called  map[string]bool // all model calls ever made
 	runs    map[string]*run
+	ended   int // tool calls that have come to their end
+	records int // and those that left a record
 }
 
 func (o *outside) follow(ev agent.Event, fx []agent.Effect, after agent.State) error {
@@ -99,6 +107,9 @@ func (o *outside) follow(ev agent.Event, fx []agent.Effect, after agent.State) e
 			o.running[k] = true
 		}
 	}
+	if after.Calls != o.ended || after.Records != o.records {
+		return fmt.Errorf("%d tools ran and %d left a record, counted are %d and %d", o.ended, o.records, after.Calls, after.Records)
+	}
 	if got := keys(after.Outstanding()); !sameKeys(got, o.running) {
 		return fmt.Errorf("under way are %v, the state says %v", slices.Sorted(maps.Keys(o.running)), slices.Sorted(maps.Keys(got)))
 	}
@@ -118,6 +129,10 @@ func (o *outside) arrived(ev agent.Event, fx []agent.Effect) {
 		o.runs[toolKey(ev.Turn, ev.Call)].started = true
 	case agent.ToolFinished:
 		delete(o.running, toolKey(ev.Turn, ev.Call))
+		o.ended++
+		if ev.Did {
+			o.records++
+		}
 	case agent.ApprovalNeeded:
 		k := toolKey(ev.Turn, ev.Call)
 		delete(o.running, k)
@@ -132,6 +147,8 @@ func (o *outside) arrived(ev agent.Event, fx []agent.Effect) {
 		delete(o.running, consultKey(ev.Item))
 	case agent.AcceptanceDone:
 		delete(o.running, acceptKey)
+	case agent.WorkInspected:
+		delete(o.running, inspectKey)
 	case agent.Recovered:
 		clear(o.running)
 	}
@@ -201,6 +218,8 @@ func (b *inbox) follow(ev agent.Event, fx []agent.Effect, after agent.State) err
 			switch c.Phase {
 			case agent.CallApproval:
 				waiting[c.Item] = "approval"
+			case agent.CallPaused:
+				waiting[c.Item] = "elicitation"
 			case agent.CallAsking, agent.CallAsked:
 				waiting[c.Item] = "question"
 				if b.hidden[c.Item] != (c.Phase == agent.CallAsking) {
@@ -210,8 +229,14 @@ func (b *inbox) follow(ev agent.Event, fx []agent.Effect, after agent.State) err
 			}
 		}
 	}
+	if p, ok := after.Phase.(agent.Extending); ok {
+		waiting[p.Item] = "budget"
+	}
+	if after.Work != "" {
+		waiting[after.Work] = "worktree"
+	}
 	if !maps.Equal(waiting, b.open) {
-		return fmt.Errorf("the inbox holds %v, calls wait for %v", b.open, waiting)
+		return fmt.Errorf("the inbox holds %v, the state waits for %v", b.open, waiting)
 	}
 	return nil
 }
@@ -229,6 +254,9 @@ func (b *inbox) opened(ev agent.Event, f agent.OpenItem, spec agent.Spec) error 
 			return fmt.Errorf("%v was asked for, shown is %v", n, f)
 		}
 		return nil
+	}
+	if f.Kind == "elicitation" || f.Kind == "budget" || f.Kind == "worktree" {
+		return nil // held elsewhere to what it is about
 	}
 	r, ok := ev.(agent.ModelReplied)
 	if !ok || f.Kind != "question" {

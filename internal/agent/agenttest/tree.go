@@ -78,7 +78,7 @@ func (t *Tree) Step() error {
 	}
 	var alive []string
 	for _, id := range t.order {
-		if !t.agents[id].Trace.State.Ended() {
+		if s := t.agents[id].Trace.State; !s.Ended() || s.Work != "" {
 			alive = append(alive, id)
 		}
 	}
@@ -87,6 +87,10 @@ func (t *Tree) Step() error {
 	w.Now = t.Now
 	ev := w.Next()
 	t.Now = w.Now
+	if r, ok := ev.(agent.ModelReplied); ok {
+		r.Agents = t.Size()
+		ev = r
+	}
 	return t.commit(id, ev)
 }
 
@@ -140,7 +144,7 @@ func (t *Tree) deliver(d delivery) error {
 func (t *Tree) refusedBetween(d delivery, tr *Trace) error {
 	switch any(d.ev).(type) {
 	case agent.Cancel:
-		if tr.State.Ended() || in[agent.Cancelling](tr.State) {
+		if tr.State.Ended() || in[agent.Cancelling](tr.State) || in[agent.Settling](tr.State) {
 			return nil
 		}
 	case agent.ChildEnded:
@@ -165,7 +169,11 @@ func (t *Tree) spread(id string, tr *Trace) error {
 			}
 			t.newWalker(f.Spec.ID)
 			t.children[id] = append(t.children[id], f.Spec.ID)
-			t.send(f.Spec.ID, agent.Created{At: agent.At(t.Now), Spec: f.Spec, Tokens: f.Tokens, Task: f.Body})
+			t.send(f.Spec.ID, agent.Created{At: agent.At(t.Now), Spec: f.Spec, Tokens: f.Tokens, Prior: f.Prior, Task: f.Body})
+		case agent.TellRoot:
+			t.send("chat", agent.TaskAsks{At: agent.At(t.Now), Item: f.Item, Over: f.Over, For: f.For})
+		case agent.ExtendParent:
+			t.send(tr.State.Spec.Parent, agent.Extended{At: agent.At(t.Now), Amount: f.Amount})
 		case agent.CancelChild:
 			force = force || f.Force
 			t.send(fmt.Sprintf("%s.%d", id, f.Task), agent.Cancel{At: agent.At(t.Now), Reason: f.Reason, Force: f.Force, By: id})
@@ -217,17 +225,29 @@ func (t *Tree) inherits(s agent.Spec) error {
 }
 
 // consistent holds between commits: who has ended has told it once, leaves
-// nobody at work below, and who lives knows how many children do.
+// nobody at work below, and who lives knows how many children do and holds
+// what they may use, extensions included. The orchestrator knows who waits for
+// the user.
 func (t *Tree) consistent() error {
+	waiting := 0
 	for _, id := range t.order {
 		s := t.agents[id].Trace.State
-		live := 0
+		live, held := 0, agent.Amount{}
 		for _, child := range t.children[id] {
-			if !t.agents[child].Trace.State.Ended() {
+			if c := t.agents[child].Trace.State; !c.Ended() {
 				live++
+				held = held.Add(agent.Amount{Tokens: c.Spec.Limits.Tokens, Cost: c.Spec.Limits.Cost}).Add(c.Run.Extra)
+			}
+		}
+		for item := range t.agents[id].Trace.news.told {
+			waiting++
+			if !slices.Contains(t.agents["chat"].Trace.State.Waiting, item) {
+				return fmt.Errorf("%s waits for the user, the orchestrator knows of %v", item, t.agents["chat"].Trace.State.Waiting)
 			}
 		}
 		switch {
+		case !s.Ended() && s.Held != held:
+			return fmt.Errorf("%s holds %v, its children may use %v", id, s.Held, held)
 		case s.Ended() && live > 0:
 			return fmt.Errorf("%s has ended, %d of its children have not", id, live)
 		case !s.Ended() && s.LiveChildren() != live:
@@ -235,6 +255,13 @@ func (t *Tree) consistent() error {
 		case s.Ended() != (t.reports[id] == 1), t.reports[id] > 1:
 			return fmt.Errorf("%s has told its end %d times", id, t.reports[id])
 		}
+	}
+	root := t.agents["chat"].Trace.State
+	if n := root.Spec.Limits.Agents; n > 0 && t.Size() > n {
+		return fmt.Errorf("the chat has %d agents, allowed are %d", t.Size(), n)
+	}
+	if len(root.Waiting) != waiting {
+		return fmt.Errorf("%d wait for the user, the orchestrator knows of %v", waiting, root.Waiting)
 	}
 	return nil
 }
@@ -275,7 +302,7 @@ func (t *Tree) drain() error {
 		for _, id := range slices.Backward(t.order) {
 			w := t.agents[id]
 			w.Now = t.Now
-			if ev := w.settle(); ev != nil && !w.Trace.State.Ended() {
+			if ev := w.settle(); ev != nil {
 				next = &delivery{to: id, ev: ev}
 				t.Now = w.Now
 				break

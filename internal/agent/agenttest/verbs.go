@@ -19,6 +19,7 @@ var verbs = map[string]verb{
 	"failed":     verbFailed,
 	"compacted":  verbCompacted,
 	"started":    verbStarted,
+	"asks":       verbAsks,
 	"tool":       verbTool,
 	"approval":   verbApproval,
 	"allow":      verbAllow,
@@ -27,6 +28,10 @@ var verbs = map[string]verb{
 	"answer":     verbAnswer,
 	"decline":    verbDecline,
 	"child":      verbChild,
+	"extended":   verbExtended,
+	"task-asks":  verbTaskAsks,
+	"inspected":  verbInspected,
+	"decided":    verbDecided,
 	"charged":    verbCharged,
 	"acceptance": verbAcceptance,
 	"cancel":     verbCancel,
@@ -43,9 +48,10 @@ var (
 	delegateRoles = []string{"general", "coder"}
 )
 
-// created [depth=N] [turns= active= tokens= cost= children=] [price=IN/OUT]
-// [models=] [out=] [window=] [tools= delegable= delegates=] [schema] [acceptance]
-// [confidence= same= ask-timeout=] [grace=] [context=]
+// created [depth=N] [turns= active= tokens= cost= children= agents=]
+// [price=IN/OUT] [models=] [out=] [window=] [tools= delegable= delegates=]
+// [schema] [acceptance] [worktree] [confidence= same= ask-timeout=]
+// [budget-wait=] [grace=] [context=] [adopts=AGENT prior=N]
 func verbCreated(sc *Scenario, a *args) (agent.Event, error) {
 	s := agent.Spec{
 		ID: "chat", Chat: "chat", User: "ann", Role: "main", Name: "main", Path: "main",
@@ -54,8 +60,10 @@ func verbCreated(sc *Scenario, a *args) (agent.Event, error) {
 		Models: a.list("models", []string{"m1"}), MaxOutput: a.num("out"), Window: a.num("window"),
 		Limits: agent.Limits{
 			Turns: int(a.num("turns")), Active: a.num("active"), Tokens: a.num("tokens"), Cost: a.num("cost"), Children: int(a.num("children")),
+			Agents: int(a.num("agents")),
 		},
-		Schema: a.flag("schema"), Acceptance: a.flag("acceptance"),
+		Schema: a.flag("schema"), Acceptance: a.flag("acceptance"), Worktree: a.flag("worktree"), Adopts: a.text("adopts", ""),
+		BudgetWait: a.num("budget-wait"),
 		Confidence: int(a.num("confidence")), SameLimit: int(a.num("same")), AskTimeout: a.num("ask-timeout"), CancelGrace: a.num("grace"),
 	}
 	if p := a.text("price", ""); p != "" {
@@ -69,7 +77,7 @@ func verbCreated(sc *Scenario, a *args) (agent.Event, error) {
 		s.Role, s.Name, s.Path, s.Tools = "coder", "coder", "main/coder", subTools
 	}
 	s.Tools = a.list("tools", s.Tools)
-	return agent.Created{At: sc.at(), Spec: s, Tokens: a.num("context"), Task: message.Of(message.User, message.KindTask, "the task")}, nil
+	return agent.Created{At: sc.at(), Spec: s, Tokens: a.num("context"), Prior: int(a.num("prior")), Task: message.Of(message.User, message.KindTask, "the task")}, nil
 }
 
 // user ID [tokens=]
@@ -134,14 +142,17 @@ func verbStarted(sc *Scenario, a *args) (agent.Event, error) {
 	return agent.ToolStarted{At: sc.at(), Turn: sc.turn(a), Call: call}, err
 }
 
-// tool CALL ok|error [turn=] [tokens=]
+// tool CALL ok|error [turn=] [tokens=] [same=HASH] [did]
 func verbTool(sc *Scenario, a *args) (agent.Event, error) {
 	call, err := a.index()
-	how := a.word()
-	return agent.ToolFinished{
-		At: sc.at(), Turn: sc.turn(a), Call: call, IsError: how == "error", Tokens: a.num("tokens"),
+	ev := agent.ToolFinished{
+		At: sc.at(), Turn: sc.turn(a), Call: call, IsError: a.word() == "error", Tokens: a.num("tokens"), Same: a.text("same", ""), Did: a.flag("did"),
 		Parts: []message.Part{message.TextPart{Text: "output"}},
-	}, err
+	}
+	if ev.Did {
+		ev.Record = []byte("{}")
+	}
+	return ev, err
 }
 
 // approval CALL shows HASH [by=+N]
@@ -175,6 +186,12 @@ func verbAnswer(sc *Scenario, a *args) (agent.Event, error) {
 	return agent.QuestionAnswered{At: sc.at(), Item: sc.item(a), By: "ann", Answer: "green", Tokens: a.num("tokens")}, nil
 }
 
+// asks CALL [by=+N]
+func verbAsks(sc *Scenario, a *args) (agent.Event, error) {
+	call, err := a.index()
+	return agent.ToolAsked{At: sc.at(), Turn: sc.turn(a), Call: call, Deadline: sc.when(a, "by"), Action: "which account?"}, err
+}
+
 // decline ITEM
 func verbDecline(sc *Scenario, a *args) (agent.Event, error) {
 	return agent.QuestionAnswered{At: sc.at(), Item: sc.item(a), By: "ann", Declined: true}, nil
@@ -185,8 +202,34 @@ func verbChild(sc *Scenario, a *args) (agent.Event, error) {
 	task, err := a.index()
 	return agent.ChildEnded{
 		At: sc.at(), Task: task, Reason: agent.Reason(a.word()), Spent: a.spent(),
-		Held: sc.Trace.family.budget[task], Tokens: a.num("tokens"), Unpriced: a.flag("unpriced"),
+		Held: sc.Trace.family.budget[task].Add(sc.lent[task]), Tokens: a.num("tokens"), Unpriced: a.flag("unpriced"),
 	}, err
+}
+
+// extended TASK [spent= paid=]: the child was given that much more.
+func verbExtended(sc *Scenario, a *args) (agent.Event, error) {
+	task, err := a.index()
+	more := a.spent()
+	if sc.lent == nil {
+		sc.lent = map[int]agent.Amount{}
+	}
+	sc.lent[task] = sc.lent[task].Add(more)
+	return agent.Extended{At: sc.at(), Amount: more}, err
+}
+
+// task-asks ITEM [over] [for]
+func verbTaskAsks(sc *Scenario, a *args) (agent.Event, error) {
+	return agent.TaskAsks{At: sc.at(), Over: a.flag("over"), For: a.flag("for"), Item: a.word()}, nil
+}
+
+// inspected empty|changed
+func verbInspected(sc *Scenario, a *args) (agent.Event, error) {
+	return agent.WorkInspected{At: sc.at(), Empty: a.word() == "empty", Action: "2 files changed"}, nil
+}
+
+// decided ITEM HOW
+func verbDecided(sc *Scenario, a *args) (agent.Event, error) {
+	return agent.WorkDecided{At: sc.at(), Item: sc.item(a), How: a.word(), By: "ann"}, nil
 }
 
 // charged [spent= paid=]

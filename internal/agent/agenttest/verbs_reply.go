@@ -2,8 +2,9 @@
 //
 //	replied text calls: r1=Read w1=Write! s1=spawn_agents(2 general 1 coder wait=any)
 //
-// A "!" marks a call with bad input. In parentheses are the tasks of a
-// delegation or the question that is asked.
+// A "!" marks a call with bad input, "#k" gives it the key k by which loops are
+// found. In parentheses are the tasks of a delegation or the question that is
+// asked.
 
 package agenttest
 
@@ -24,7 +25,7 @@ var classes = map[string]agent.Class{
 	"submit_result": agent.ClassSubmit, "submit_error": agent.ClassGiveUp,
 }
 
-// replied [text] [STOP] [spent= paid=] [tokens=] [calls: …]
+// replied [text] [STOP] [spent= paid=] [tokens=] [agents=] [calls: …]
 func verbReplied(sc *Scenario, a *args) (agent.Event, error) {
 	turn, try, err := sc.call(a)
 	if err != nil {
@@ -32,7 +33,7 @@ func verbReplied(sc *Scenario, a *args) (agent.Event, error) {
 	}
 	r := agent.ModelReplied{
 		At: sc.at(), Turn: turn, Try: try, Text: a.flag("text"), Spent: a.spent(), Priced: !a.flag("unpriced"), Tokens: a.num("tokens"),
-		Stop: agent.StopEnd, Body: message.Of(message.Assistant, message.KindReply, "reply"),
+		Agents: int(a.num("agents")), Stop: agent.StopEnd, Body: message.Of(message.Assistant, message.KindReply, "reply"),
 	}
 	for _, c := range a.calls {
 		p, err := proposal(c)
@@ -55,7 +56,8 @@ func proposal(text string) (agent.Proposal, error) {
 	if !ok {
 		return agent.Proposal{}, fmt.Errorf("a call reads ID=Tool, not %q", text)
 	}
-	p := agent.Proposal{ID: id, Name: strings.TrimSuffix(name, "!")}
+	name, key, _ := strings.Cut(name, "#")
+	p := agent.Proposal{ID: id, Name: strings.TrimSuffix(name, "!"), Key: key}
 	if p.Refused = p.Name != name; p.Refused {
 		p.Why = "bad input"
 	}
@@ -81,7 +83,8 @@ func proposal(text string) (agent.Proposal, error) {
 }
 
 // planOf reads "2 general 1 coder wait=any|N|first_valid background
-// timeout=MS tokens=N cost=N size=N unpriced tools=a,b".
+// timeout=MS tokens=N cost=N size=N unpriced tools=a,b adopts=AGENT prior=N
+// worktree".
 func planOf(text string) (*agent.Plan, error) {
 	a, err := parse("plan " + text)
 	if err != nil {
@@ -99,7 +102,8 @@ func planOf(text string) (*agent.Plan, error) {
 			return nil, fmt.Errorf("bad wait %q", w)
 		}
 	}
-	t := agent.Planned{Tokens: a.num("tokens"), Cost: a.num("cost"), Size: a.num("size"), Priced: !a.flag("unpriced")}
+	t := agent.Planned{Tokens: a.num("tokens"), Cost: a.num("cost"), Size: a.num("size"), Priced: !a.flag("unpriced"), Prior: int(a.num("prior"))}
+	t.Spec.Adopts, t.Spec.Worktree = a.text("adopts", ""), a.flag("worktree")
 	t.Spec.Tools = a.list("tools", []string{"Read", "submit_result"})
 	t.Spec.Delegable = a.list("delegable", nil)
 	for len(a.words) > 0 {

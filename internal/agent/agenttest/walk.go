@@ -29,7 +29,9 @@ type Walker struct {
 	// they are real.
 	Honest bool
 
-	sent int // user messages
+	sent  int                  // user messages
+	lent  map[int]agent.Amount // what children were given beyond their budgets
+	stuck bool                 // its model makes the same call again and again
 }
 
 // Next makes the next event.
@@ -57,13 +59,21 @@ func (w *Walker) plausible() agent.Event {
 		}
 	}
 	for _, f := range s.Outstanding() {
-		add(4, func() agent.Event { return w.outcome(f) })
+		weight := 4
+		if r, ok := f.(agent.RunTool); ok && w.Trace.talks.paused[toolKey(r.Turn, r.Call)] != "" {
+			weight = 1 // mostly it waits for its answer
+		}
+		add(weight, func() agent.Event { return w.outcome(f) })
 	}
 	for _, item := range slices.Sorted(maps.Keys(w.Trace.inbox.open)) {
 		add(2, func() agent.Event { return w.answer(item) })
 	}
 	if live := w.Trace.family.alive; len(live) > 0 && !w.Honest {
 		add(2, func() agent.Event { return w.childEnds(live[w.Dice.Intn(len(live))]) })
+		add(1, func() agent.Event { return w.extended(live[w.Dice.Intn(len(live))]) })
+	}
+	if s.Spec.Orchestrator() && !w.Honest {
+		add(1, w.taskAsks)
 	}
 	if s.Deadline() > 0 {
 		add(1, w.tick)
@@ -120,7 +130,7 @@ func (w *Walker) cancel() agent.Event {
 
 func (w *Walker) childEnds(task int) agent.Event {
 	reasons := []agent.Reason{agent.ReasonCompleted, agent.ReasonCompleted, agent.ReasonFailed, agent.ReasonPartial, agent.ReasonCancelled, agent.ReasonMaxTurns}
-	held := w.Trace.family.budget[task]
+	held := w.held(task)
 	e := agent.ChildEnded{At: w.at(), Task: task, Reason: reasons[w.Dice.Intn(len(reasons))], Held: held, Tokens: int64(w.Dice.Intn(40))}
 	e.Spent.Tokens = int64(w.Dice.Intn(int(held.Tokens) + 20))
 	if held.Cost > 0 {
@@ -129,11 +139,36 @@ func (w *Walker) childEnds(task int) agent.Event {
 	return e
 }
 
-func (w *Walker) answer(item string) agent.Event {
-	if w.Trace.inbox.open[item] == "approval" {
-		return agent.ApprovalAnswered{At: w.at(), Item: item, Allow: w.Dice.Intn(4) < 3, Scope: "once"}
+// held is what a child returns when it ends: its budget, and what it was given
+// beyond that.
+func (w *Walker) held(task int) agent.Amount { return w.Trace.family.budget[task].Add(w.lent[task]) }
+
+func (w *Walker) extended(task int) agent.Event {
+	if w.lent == nil {
+		w.lent = map[int]agent.Amount{}
 	}
-	return agent.QuestionAnswered{At: w.at(), Item: item, Declined: w.Dice.Intn(4) == 3, Tokens: int64(w.Dice.Intn(20))}
+	more := w.Trace.family.budget[task]
+	w.lent[task] = w.lent[task].Add(more)
+	return agent.Extended{At: w.at(), Amount: more}
+}
+
+func (w *Walker) taskAsks() agent.Event {
+	e := agent.TaskAsks{At: w.at(), Item: fmt.Sprintf("chat.%d-i1", 1+w.Dice.Intn(4))}
+	e.Over = slices.Contains(w.Trace.State.Waiting, e.Item) && w.Dice.Intn(4) > 0
+	if w.Dice.Intn(4) == 3 {
+		e.Over, e.For = true, true
+	}
+	return e
+}
+
+func (w *Walker) answer(item string) agent.Event {
+	switch w.Trace.inbox.open[item] {
+	case "approval", "budget":
+		return agent.ApprovalAnswered{At: w.at(), Item: item, Allow: w.Dice.Intn(4) < 3, Scope: "once"}
+	case "worktree":
+		return agent.WorkDecided{At: w.at(), Item: item, How: []string{"merged", "kept", "discarded"}[w.Dice.Intn(3)]}
+	}
+	return agent.QuestionAnswered{At: w.at(), Item: item, Declined: w.Dice.Intn(4) == 3, Tokens: int64(w.Dice.Intn(20)), Answer: "so"}
 }
 
 // outcome makes an outcome of an outside effect.
@@ -152,6 +187,8 @@ func (w *Walker) outcome(f agent.Effect) agent.Event {
 		return agent.Consulted{At: w.at(), Item: f.Item, Answered: w.Dice.Intn(3) > 0, Confidence: w.Dice.Intn(101), Tokens: int64(w.Dice.Intn(20))}
 	case agent.RunAcceptance:
 		return agent.AcceptanceDone{At: w.at(), Passed: w.Dice.Intn(2) == 0, Tokens: 5}
+	case agent.InspectWork:
+		return agent.WorkInspected{At: w.at(), Empty: w.Dice.Intn(3) == 2, Action: "difference"}
 	}
 	return agent.Tick{At: w.at()}
 }
@@ -159,11 +196,19 @@ func (w *Walker) outcome(f agent.Effect) agent.Event {
 func (w *Walker) ran(f agent.RunTool) agent.Event {
 	finished := agent.ToolFinished{
 		At: w.at(), Turn: f.Turn, Call: f.Call, IsError: w.Dice.Intn(4) == 3, Tokens: int64(w.Dice.Intn(80)),
+		Same: []string{"s0", "s0", "s0", "s0", "s1", ""}[w.Dice.Intn(6)], Did: w.Dice.Intn(4) == 3,
 		Parts: []message.Part{message.TextPart{Text: "output"}},
 	}
-	r := w.Trace.outside.runs[toolKey(f.Turn, f.Call)]
+	k := toolKey(f.Turn, f.Call)
+	r := w.Trace.outside.runs[k]
+	if r == nil || w.Trace.talks.paused[k] != "" {
+		return finished // it went on without the answer
+	}
+	if mayAsk := !r.write || r.started; mayAsk && w.Dice.Intn(4) == 3 {
+		return agent.ToolAsked{At: w.at(), Turn: f.Turn, Call: f.Call, Deadline: int64(w.Dice.Intn(2)) * (w.Now + 30_000), Action: "which?"}
+	}
 	switch d := w.Dice.Intn(6); {
-	case r == nil || r.started:
+	case r.started:
 	case d == 5 || d == 4 && f.Class == agent.ClassWrite:
 		return agent.ApprovalNeeded{At: w.at(), Turn: f.Turn, Call: f.Call, Grant: fmt.Sprintf("h%d", w.Dice.Intn(5)), Deadline: w.Now + int64(w.Dice.Intn(2))*30_000}
 	case d > 0 && f.Class == agent.ClassWrite:
@@ -200,8 +245,14 @@ func (w *Walker) Drain(deliver func(agent.Event) error) error {
 // is none.
 func (w *Walker) settle() agent.Event {
 	s := w.Trace.State
-	if live := w.Trace.family.alive; !s.Ended() && len(live) > 0 && !w.Honest {
-		return agent.ChildEnded{At: w.at(), Task: live[0], Reason: agent.ReasonCompleted, Held: w.Trace.family.budget[live[0]]}
+	if s.Ended() {
+		if s.Work == "" {
+			return nil
+		}
+		return agent.WorkDecided{At: w.at(), Item: s.Work, How: "kept"}
+	}
+	if live := w.Trace.family.alive; len(live) > 0 && !w.Honest {
+		return agent.ChildEnded{At: w.at(), Task: live[0], Reason: agent.ReasonCompleted, Held: w.held(live[0])}
 	}
 	if out := s.Outstanding(); len(out) > 0 {
 		switch f := any(out[0]).(type) {
@@ -215,15 +266,17 @@ func (w *Walker) settle() agent.Event {
 			return agent.Consulted{At: w.at(), Item: f.Item}
 		case agent.RunAcceptance:
 			return agent.AcceptanceDone{At: w.at(), Passed: true}
+		case agent.InspectWork:
+			return agent.WorkInspected{At: w.at(), Empty: true}
 		}
 	}
 	if items := slices.Sorted(maps.Keys(w.Trace.inbox.open)); len(items) > 0 {
-		if w.Trace.inbox.open[items[0]] == "approval" {
+		if kind := w.Trace.inbox.open[items[0]]; kind == "approval" || kind == "budget" {
 			return agent.ApprovalAnswered{At: w.at(), Item: items[0]}
 		}
 		return agent.QuestionAnswered{At: w.at(), Item: items[0], Declined: true}
 	}
-	if s.Deadline() > 0 && !s.Ended() {
+	if s.Deadline() > 0 {
 		return w.tick()
 	}
 	return nil
@@ -252,8 +305,10 @@ func (w *Walker) Rest() error {
 func (tr *Trace) AtRest() error {
 	s := tr.State
 	switch {
-	case s.Held != (agent.Amount{}):
-		return fmt.Errorf("%v are still held", s.Held)
+	case s.Held != (agent.Amount{}) || s.Spec.Orchestrator() && tr.family.lent != (agent.Amount{}):
+		return fmt.Errorf("%v are still held, %v of extensions were not returned", s.Held, tr.family.lent)
+	case s.Work != "":
+		return fmt.Errorf("nobody decided about the worktree (%s)", s.Work)
 	case !s.Spec.Orchestrator():
 		if !s.Ended() {
 			return errors.New("a sub-agent rests without having ended")

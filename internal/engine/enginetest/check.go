@@ -3,7 +3,6 @@ package enginetest
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/cadre-dev/cadre/internal/agent"
@@ -26,7 +25,6 @@ func (l *life) check() {
 		l.t.Errorf("seed %d: "+format, append([]any{l.seed}, args...)...)
 	}
 	Audit(ctx, st, "chat", errorf)
-	dbg(ctx, st)
 	rows, err := st.History(ctx, "chat", 0)
 	if err != nil {
 		errorf("reading the history: %v", err)
@@ -211,32 +209,5 @@ func auditHistory(ctx context.Context, st store.Store, a store.Agent, errorf fun
 	}
 	if len(open) > 0 {
 		errorf("%s: the history ends with %d calls open", a.ID, len(open))
-	}
-}
-
-func dbg(ctx context.Context, st store.Store) {
-	f, _ := os.OpenFile("/tmp/counts", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	defer f.Close()
-	tree, _ := st.Tree(ctx, "chat")
-	for _, a := range tree {
-		log, _ := st.Log(ctx, a.ID)
-		for _, e := range log {
-			fmt.Fprintln(f, e.Type, e.Verdict)
-		}
-		calls, _ := st.ToolCalls(ctx, a.ID)
-		for _, c := range calls {
-			if strings.Contains(c.Error, "Not run again") || strings.Contains(c.Error, "Not started again") || strings.Contains(c.Error, "agents in all") {
-				fmt.Fprintln(f, "tool", c.Error[:18])
-			}
-			if strings.HasPrefix(c.Error, "Interrupted") { fmt.Fprintln(f, "tool interrupted", c.Name) }
-		}
-	}
-	items, _ := st.Inbox(ctx, store.InboxQuery{Chat: "chat", Closed: true})
-	for _, i := range items {
-		fmt.Fprintln(f, "item", i.Kind, i.How)
-	}
-	rows, _ := st.History(ctx, "chat", 0)
-	for _, r := range rows {
-		if r.Kind == "note" { fmt.Fprintln(f, "note") }
 	}
 }

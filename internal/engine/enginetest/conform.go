@@ -3,6 +3,7 @@ package enginetest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,7 +16,7 @@ import (
 
 // Conform runs the conformance suite.
 func Conform(t *testing.T, open Factory) {
-	for name, test := range map[string]func(*bench){
+	tests := map[string]func(*bench){
 		"a message is answered":                   testAnswer,
 		"children report in order, once":          testFanIn,
 		"wait any ends the others":                testAny,
@@ -35,7 +36,9 @@ func Conform(t *testing.T, open Factory) {
 		"limits end a run and say so":             testLimit,
 		"a child can do only what its parent may": testCapabilities,
 		"a thousand children":                     testThousand,
-	} {
+	}
+	maps.Copy(tests, givenTests)
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {

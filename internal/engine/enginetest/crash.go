@@ -194,7 +194,7 @@ func (l *life) begin(ctx context.Context, rt engine.Runtime, st store.Store) err
 	return err
 }
 
-const mostAgents = 40
+const mostAgents = 24
 
 // answer gives every n-th item that waits an answer.
 func (l *life) answer(ctx context.Context, rt engine.Runtime, st store.Store, n int) {

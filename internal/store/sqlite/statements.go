@@ -93,6 +93,7 @@ var deleteChat = []string{
 	`DELETE FROM model_calls WHERE agent IN (SELECT n FROM agents WHERE chat = ?1)`,
 	`DELETE FROM inbox WHERE chat = ?1`,
 	`DELETE FROM artifacts WHERE chat = ?1`,
+	`DELETE FROM read_marks WHERE n = ?1`,
 	`DELETE FROM agent_details WHERE n IN (SELECT n FROM agents WHERE chat = ?1)`,
 	`DELETE FROM agents WHERE chat = ?1`,
 	`DELETE FROM chats WHERE n = ?1`,

@@ -37,12 +37,31 @@ func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 	return r.err
 }
 
-// request is a batch that waits for its commit.
+// request is a batch that waits for its commit, or something that is no
+// change and is written beside it.
 type request struct {
 	batch *store.Batch
-	first int64 // the number of its first entry
+	doing string              // what write does
+	write func(*writer) error // with an empty batch
+	first int64               // the number of its first entry
 	err   error
 	done  chan struct{} // closed when it is over
+}
+
+// aside writes what is no change. It shares transactions with commits.
+func (s *Store) aside(ctx context.Context, doing string, write func(*writer) error) error {
+	if s.writer == nil {
+		return fmt.Errorf("%s: %w", doing, errReadOnly)
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	r := &request{batch: &store.Batch{}, doing: doing, write: write, done: make(chan struct{})}
+	if !s.writer.queue.add(r) {
+		return fmt.Errorf("%s: %w", doing, errClosed)
+	}
+	<-r.done
+	return r.err
 }
 
 // queue holds the requests in order of arrival.
@@ -79,7 +98,7 @@ func (q *queue) take(buf []*request) []*request {
 		q.mu.Lock()
 		n, entries := 0, 0
 		for n < len(q.waiting) {
-			size := len(q.waiting[n].batch.Entries)
+			size := max(1, len(q.waiting[n].batch.Entries))
 			if n > 0 && entries+size > maxEntries {
 				break
 			}
@@ -234,6 +253,9 @@ func (w *writer) attempt(group []*request, alone bool) error {
 
 func (w *writer) batch(r *request) error {
 	r.first = w.next
+	if r.write != nil {
+		return failure(r.doing, r.write(w))
+	}
 	for _, e := range r.batch.Entries {
 		if err := w.entry(e, w.next); err != nil {
 			return err

@@ -39,6 +39,9 @@ func Run(t *testing.T, open func(t *testing.T, dir string) store.Store) {
 		{"ModelCalls", testModelCalls},
 		{"Inbox", testInbox},
 		{"Artifacts", testArtifacts},
+		{"Adopt", testAdopt},
+		{"Records", testRecords},
+		{"Details", testDetails},
 		{"NotFound", testNotFound},
 
 		{"Numbers", testNumbers},

@@ -153,7 +153,7 @@ func TestReadMissing(t *testing.T) {
 		object("path", "a\x00b"):                  "the path contains a NUL byte",
 		object("path", strings.Repeat("a", 300)):  "a part of the path is too long",
 		object("path", strings.Repeat("a/", 3e3)): "the path is 6000 bytes long, at most 4096 are allowed",
-		`{}`: `missing "path"`,
+		`{}`: "the path is empty",
 	} {
 		contains(t, refusal(t, dir, "Read", input), want)
 	}

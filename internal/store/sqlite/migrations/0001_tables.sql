@@ -9,7 +9,48 @@ CREATE TABLE users (
   n          INTEGER PRIMARY KEY,
   id         TEXT    NOT NULL UNIQUE,
   name       TEXT    NOT NULL,
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  removed_at INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- What lets somebody in: tokens and sessions, by the hash of their secret.
+CREATE TABLE keys (
+  n          INTEGER PRIMARY KEY,
+  id         TEXT    NOT NULL UNIQUE,
+  hash       TEXT    NOT NULL UNIQUE,
+  user       TEXT    NOT NULL,
+  kind       TEXT    NOT NULL,
+  name       TEXT    NOT NULL,
+  scope      TEXT    NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  used_at    INTEGER NOT NULL,
+  revoked_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX keys_of_user ON keys (user);
+
+-- What a user has set for the page, as the page wants it.
+CREATE TABLE settings (
+  user TEXT NOT NULL PRIMARY KEY,
+  body BLOB NOT NULL
+) STRICT;
+
+-- Up to which change the owner of a chat has read it.
+CREATE TABLE read_marks (
+  n   INTEGER PRIMARY KEY, -- of chats
+  seq INTEGER NOT NULL
+) STRICT;
+
+-- Who came in, who allowed what, who stopped what.
+CREATE TABLE audit (
+  n       INTEGER PRIMARY KEY,
+  at      INTEGER NOT NULL,
+  user    TEXT    NOT NULL,
+  key     TEXT    NOT NULL,
+  action  TEXT    NOT NULL,
+  target  TEXT    NOT NULL,
+  address TEXT    NOT NULL,
+  detail  TEXT    NOT NULL
 ) STRICT;
 
 CREATE TABLE chats (
@@ -26,7 +67,8 @@ CREATE TABLE chats (
   updated_at INTEGER NOT NULL,
   born       INTEGER NOT NULL  -- the change that made it: no earlier one is about it
 ) STRICT;
-CREATE INDEX chats_of_user ON chats (user, updated_at);
+CREATE INDEX chats_of_user  ON chats (user, updated_at);
+CREATE INDEX chats_by_birth ON chats (user, created_at);
 
 -- The narrow row of an agent, written with most events.
 CREATE TABLE agents (
