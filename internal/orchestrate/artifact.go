@@ -2,7 +2,6 @@ package orchestrate
 
 import (
 	"context"
-
 	"encoding/json"
 	"errors"
 	"fmt"

@@ -215,38 +215,44 @@ func (c *Control) reply(ctx context.Context, env tool.Env, in controlInput) (str
 	if err != nil {
 		return "", err
 	}
+	told := fmt.Sprintf("%s has the answer and goes on.", item.Path)
+	if item.Status == "closed" {
+		if item.How == "answered" && item.Answer == in.Answer {
+			return told, nil // by this very call, in a process that died before it could say so
+		}
+		return "", fmt.Errorf("%s: %w", item.Path, over(item))
+	}
 	body := message.Of(message.User, message.KindUser, in.Answer)
 	err = c.runtime.Deliver(ctx, item.Agent, agent.QuestionAnswered{Item: item.ID, By: item.UserID, Answer: in.Answer, Tokens: engine.Tokens(body)})
 	if errors.Is(err, agent.ErrNotWaiting) || errors.Is(err, agent.ErrStale) {
-		return "", fmt.Errorf("%s no longer waits for an answer", item.Path)
+		return "", fmt.Errorf("%s: %w", item.Path, ErrAnswered)
 	}
 	if err != nil {
 		return "", fmt.Errorf("answering %s: %w", item.Path, err)
 	}
-	return fmt.Sprintf("%s has the answer and goes on.", item.Path), nil
+	return told, nil
 }
 
 // question finds the question that is meant: by its item, or as the one that
-// an agent has asked.
+// an agent below the caller has asked. If none waits, it is the last one.
 func (c *Control) question(ctx context.Context, env tool.Env, name string) (store.Item, error) {
-	items, err := c.store.Inbox(ctx, store.InboxQuery{Chat: env.Chat})
-	if err != nil {
-		return store.Item{}, fmt.Errorf("reading the inbox: %w", err)
-	}
-	items = slices.DeleteFunc(items, func(i store.Item) bool { return i.Kind != "question" })
-	for _, i := range items {
-		if i.ID == name {
-			return i, nil
-		}
+	if i, err := c.store.Item(ctx, name); err == nil && i.Kind == "question" && strings.HasPrefix(i.Agent, env.Agent+".") {
+		return *i, nil
 	}
 	a, err := c.find(ctx, env, name)
 	if err != nil {
 		return store.Item{}, err
 	}
-	for _, i := range items {
-		if i.Agent == a.ID {
-			return i, nil
-		}
+	items, err := c.store.Inbox(ctx, store.InboxQuery{Agent: a.ID, Closed: true})
+	if err != nil {
+		return store.Item{}, fmt.Errorf("reading the inbox: %w", err)
 	}
-	return store.Item{}, fmt.Errorf("%s has asked nothing; tell it something with %s", a.Path, MessageAgent)
+	items = slices.DeleteFunc(items, func(i store.Item) bool { return i.Kind != "question" })
+	if len(items) == 0 {
+		return store.Item{}, fmt.Errorf("%s has asked nothing; tell it something with %s", a.Path, MessageAgent)
+	}
+	if k := slices.IndexFunc(items, func(i store.Item) bool { return i.Status != "closed" }); k >= 0 {
+		return items[k], nil
+	}
+	return items[len(items)-1], nil
 }
