@@ -9,11 +9,24 @@ import (
 
 // question is one question of ask_user.
 type question struct {
-	Question string `json:"question"`
-	Options  []struct {
-		Label       string `json:"label"`
-		Description string `json:"description"`
-	} `json:"options"`
+	Question string   `json:"question"`
+	Options  []option `json:"options"`
+}
+
+// option is a choice: a text, or an object with a label, as some models write
+// it.
+type option string
+
+// UnmarshalJSON reads either form.
+func (o *option) UnmarshalJSON(b []byte) error {
+	var in struct {
+		Label string `json:"label"`
+	}
+	if json.Unmarshal(b, &in) == nil && in.Label != "" {
+		*o = option(in.Label)
+		return nil
+	}
+	return json.Unmarshal(b, (*string)(o))
 }
 
 // questionText words the input of ask_user.
@@ -34,7 +47,7 @@ func questionText(input string) string {
 		text := q.Question
 		var labels []string
 		for _, o := range q.Options {
-			labels = append(labels, o.Label)
+			labels = append(labels, string(o))
 		}
 		if len(labels) > 0 {
 			text += " (" + strings.Join(labels, " / ") + ")"

@@ -236,9 +236,10 @@ func (p *Performer) specsOf(spec agent.Spec) []llm.Tool {
 			continue
 		}
 		if name == SubmitResult && len(spec.Output) > 0 {
-			t.Schema = spec.Output
+			out = append(out, llm.Tool{Name: t.Name, Description: t.Description, Schema: spec.Output})
+			continue
 		}
-		out = append(out, llm.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
+		out = append(out, llm.Tool{Name: t.Name, Description: t.Description, Schema: slim(name, t.Schema)})
 	}
 	p.specs[key] = out
 	return out

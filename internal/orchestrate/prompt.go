@@ -34,7 +34,7 @@ func (p *Performer) promptText(r role.Role, parent string, spec agent.Spec) stri
 	}
 	b.WriteString("\n## Your place\n\n")
 	if spec.Depth > 0 {
-		fmt.Fprintf(&b, "- You are a %s sub-agent at depth %d of %d; the %s agent gave you the task and reads your result.\n", r.Name, spec.Depth, spec.MaxDepth, parent)
+		fmt.Fprintf(&b, "- You are a %s sub-agent at depth %d of %d; the %s agent gave you the task.\n", r.Name, spec.Depth, spec.MaxDepth, parent)
 	}
 	switch {
 	case spec.Worktree:
@@ -57,9 +57,9 @@ func (p *Performer) promptText(r role.Role, parent string, spec agent.Spec) stri
 
 // resultForm says how a sub-agent ends.
 func resultForm(r role.Role, spec agent.Spec) string {
-	s := "End with submit_result, alone in its turn: a summary of one or two sentences, then the details. What files you changed and which tests ran is taken from the record; do not guess. If the task cannot be done, say why with submit_error."
+	s := "End with submit_result, or with submit_error if the task cannot be done."
 	if spec.Schema {
-		s = "End with submit_result, alone in its turn, in the form that its schema asks for. If the task cannot be done, say why with submit_error."
+		s = "End with submit_result in the form that its schema asks for, or with submit_error if the task cannot be done."
 	}
 	if spec.Acceptance {
 		s += " Your result counts only if this command passes: " + spec.Command

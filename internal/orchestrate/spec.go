@@ -51,10 +51,8 @@ func (p *Performer) has(r role.Role, name string, depth, maxDepth int) bool {
 	switch name {
 	case SubmitResult, SubmitError:
 		return depth > 0
-	case ReplyToAgent:
-		return depth == 0 && delegating(r, depth, maxDepth)
-	case SettleWork:
-		return delegating(r, depth, maxDepth)
+	case ReplyToAgent, SettleWork, ListAgents, CheckAgent, StopAgent, MessageAgent, ContinueAgent: // the orchestrator's
+		return depth == 0 && delegating(r, depth, maxDepth) && !slices.Contains(r.DeniedTools, name)
 	}
 	if slices.Contains(role.Delegation(), name) {
 		return delegating(r, depth, maxDepth) && r.Uses(name)

@@ -51,14 +51,16 @@ const limitsSchema = `"limits":{"type":"object","additionalProperties":false,"pr
 // resultSchema is the form of a result where the role has none of its own. That
 // it needs a summary or a result cannot be said here: vendors refuse a choice
 // at the top of a schema. See needed.
+//
+// What is marked as deprecated is taken but not asked for: an older name, or
+// what the record tells better.
 const resultSchema = `{"type":"object","properties":{` +
-	`"summary":{"type":"string","minLength":1,"description":"one or two sentences"},"details":{"type":"string"},"result":{"type":"string","minLength":1},` +
-	`"files_modified":{"type":"array","items":{"type":"string"}},"files_created":{"type":"array","items":{"type":"string"}},` +
-	`"tests_run":{"type":"integer"},"tests_passed":{"type":"integer"},` +
+	`"summary":{"type":"string","minLength":1},"details":{"type":"string"},"result":{"type":"string","minLength":1,"deprecated":true},` +
+	`"files_modified":{"type":"array","items":{"type":"string"},"deprecated":true},"files_created":{"type":"array","items":{"type":"string"},"deprecated":true},` +
+	`"tests_run":{"type":"integer","deprecated":true},"tests_passed":{"type":"integer","deprecated":true},` +
 	`"warnings":{"type":"array","items":{"type":"string"}},"suggestions":{"type":"array","items":{"type":"string"}}}}`
 
-const questionSchema = `"question":{"type":"string","minLength":1},"options":{"type":"array","minItems":2,"maxItems":4,"items":{"type":"object","required":["label"],` +
-	`"properties":{"label":{"type":"string","minLength":1},"description":{"type":"string"}}}},"multiple":{"type":"boolean"}`
+const questionSchema = `"question":{"type":"string","minLength":1},"options":{"type":"array","minItems":2,"maxItems":4,"items":{"type":["string","object"]}},"multiple":{"type":"boolean"}`
 
 // decidedSchemas are those of the tools that the machine itself carries out.
 var decidedSchemas = map[string]string{
@@ -72,7 +74,7 @@ var decidedSchemas = map[string]string{
 	DelegateTo: `{"type":"object","required":["role","task"],"additionalProperties":false,"properties":{` +
 		`"role":{"type":"string"},"task":{"type":"string","minLength":1},` +
 		`"context_files":{"type":"array","items":{"type":"string"}},"success_criteria":{"type":"string"},` +
-		`"context":{"enum":["none","summary","selective","full"]},"messages":{"type":"array","items":{"type":"integer","minimum":0},"description":"selective: which of your messages, counted from 0"},` +
+		`"context":{"enum":["none","summary","selective","full"]},"messages":{"type":"array","items":{"type":"integer","minimum":0},"description":"selective: of this conversation, from 0"},` +
 		`"output_schema":{"type":"object"},"acceptance":{"type":"string","description":"command that must pass"},` +
 		`"isolation":{"enum":["none","worktree"]},"background":{"type":"boolean"},"cwd":{"type":"string"},"model":{"type":"string"},` + limitsSchema + `}}`,
 	ContinueAgent: `{"type":"object","required":["agent","task"],"additionalProperties":false,"properties":{` +
@@ -80,7 +82,7 @@ var decidedSchemas = map[string]string{
 	SubmitResult: resultSchema,
 	SubmitError:  `{"type":"object","required":["error"],"properties":{"error":{"type":"string","minLength":1}}}`,
 	AskUser: `{"type":"object","additionalProperties":false,"properties":{` + questionSchema +
-		`,"questions":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"object","required":["question"],"additionalProperties":false,"properties":{` + questionSchema + `}}}}}`,
+		`,"questions":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"object","required":["question"]}}}}`,
 }
 
 // needed are the keys of which an input must have one, by tool.

@@ -36,8 +36,8 @@ func Builtin() ([]Role, error) {
 	delegation := Delegation()
 	shell := []string{"Bash", "BashOutput", "KillBash"}
 	web := []string{"web_fetch", "web_search"}
-	editing := slices.Concat(reading, writing, shell, []string{"keyword_search", "read_image", "think", "todo"})
-	all := slices.Concat(editing, web, []string{"mcp__*"})
+	editing := slices.Concat(reading, writing, shell, []string{"keyword_search", "todo"})
+	all := slices.Concat(editing, web, []string{"read_image", "think", "mcp__*"})
 	roles := []Role{
 		{
 			Name: Main, DisplayName: "Main agent", Icon: "🤖", Mode: ModePrimary,

@@ -44,13 +44,25 @@ func ItemAction(i store.Item) string {
 
 // Question is a question of an item, as far as it can be shown.
 type Question struct {
-	Question string `json:"question"`
-	Multiple bool   `json:"multiple"`
-	URL      string `json:"url"`
-	Options  []struct {
-		Label       string `json:"label"`
-		Description string `json:"description"`
-	} `json:"options"`
+	Question string   `json:"question"`
+	Multiple bool     `json:"multiple"`
+	URL      string   `json:"url"`
+	Options  []Option `json:"options"`
+}
+
+// Option is a choice of a question.
+type Option struct {
+	Label       string `json:"label"`
+	Description string `json:"description"`
+}
+
+// UnmarshalJSON reads a choice that is a text, or an object.
+func (o *Option) UnmarshalJSON(b []byte) error {
+	if json.Unmarshal(b, &o.Label) == nil {
+		return nil
+	}
+	type plain Option
+	return json.Unmarshal(b, (*plain)(o))
 }
 
 // Questions reads the questions of an item.

@@ -24,7 +24,7 @@ var readDescription string
 
 // Models write path or file_path, as they are used to; the schema cannot ask
 // for one of the two, so runRead does.
-const readSchema = `{"type":"object","properties":{"path":{"type":"string"},"file_path":{"type":"string","description":"same as path"},"offset":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1}},"additionalProperties":false}`
+const readSchema = `{"type":"object","properties":{"path":{"type":"string"},"file_path":{"type":"string","deprecated":true},"offset":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1}},"additionalProperties":false}`
 
 const (
 	readLines     = 2000    // shown unless limit says otherwise
