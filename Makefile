@@ -24,7 +24,7 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run build test race soak bench oracle lint fmt generate web e2e check clean \
-	tidy-check generate-check fmt-check c-compiler
+	tidy-check generate-check fmt-check needs
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of:'
@@ -39,10 +39,11 @@ run: build ## Build, and run a demonstration task over this repository (offline 
 build: ## Build bin/cadre
 	$(GO) build -o bin/cadre ./cmd/cadre
 
-test: c-compiler ## Run all tests, with the race detector, in random order
+test: needs ## Run all tests, with the race detector, in random order, and fuzz briefly
 	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 15m ./...
+	.ci/fuzz
 
-race: c-compiler ## Run the tests of the core packages twice over with the race detector
+race: needs ## Run the tests of the core packages twice over with the race detector
 	CGO_ENABLED=1 $(GO) test -race -shuffle=on -count=2 -timeout 30m \
 		./internal/agent/... ./internal/store/... ./internal/feed/... ./internal/engine/...
 
@@ -91,8 +92,8 @@ fmt-check: $(LINT)
 	@echo '==> checking that the Go files are formatted'
 	$(LINT) fmt --diff ./...
 
-c-compiler:
-	@.ci/c-compiler
+needs:
+	@.ci/needs
 
 # The version is part of the file's name, so that a new one is built when the
 # version above changes.
