@@ -321,6 +321,7 @@ func (m *machine) compacted(ev Compacted) error {
 	m.Epoch++
 	m.Context = ev.Tokens
 	m.View = ev.View
+	m.Repeats = nil // what a call gave may no longer be in sight
 	if ev.Summary {
 		m.View.Summary = m.Pos
 		m.place(ev.Body)

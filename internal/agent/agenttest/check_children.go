@@ -325,6 +325,8 @@ func capabilities(s step) error {
 			return fmt.Errorf("task %d belongs to %s", c.Task, c.Spec.Parent)
 		case c.Spec.ID != fmt.Sprintf("%s.%d", spec.ID, c.Task):
 			return fmt.Errorf("task %d has id %s", c.Task, c.Spec.ID)
+		case c.Spec.BudgetWait != spec.BudgetWait || c.Spec.CancelGrace != spec.CancelGrace || c.Spec.Limits.Agents != spec.Limits.Agents:
+			return fmt.Errorf("task %d lives by other rules than its parent", c.Task)
 		case c.Spec.Cause != s.before.Cause:
 			return fmt.Errorf("task %d is there because of %s, not %s", c.Task, c.Spec.Cause, s.before.Cause)
 		}
