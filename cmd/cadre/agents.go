@@ -29,7 +29,8 @@ go, and its prompt below. Roles are read from .cadre/agents, .claude/agents,
 project, up to the root of its repository, then from the same folders of the
 user (~/.config/cadre/agents first), then come the built-in ones. Of two roles
 with one name the nearer counts.`,
-		Args: cobra.NoArgs,
+		Example: "  cadre agents list\n  cadre agents explain coder\n  cadre agents lint",
+		Args:    cobra.NoArgs,
 		RunE: ran(func(cmd *cobra.Command, _ []string) error {
 			return usage("say what to do: list, lint, explain, new or import")
 		}),
@@ -66,6 +67,8 @@ func newAgentsList() *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List the roles, and those that another one hides",
+		Long:    "Lists the roles that count in this folder: where each comes from, its model, how\nmany tools and turns it has, and what it is for.",
+		Example: "  cadre agents list\n  cadre agents list --json",
 		Args:    cobra.NoArgs,
 		RunE: ran(func(cmd *cobra.Command, _ []string) error {
 			set, err := rolesHere()

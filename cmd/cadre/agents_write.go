@@ -25,6 +25,9 @@ func newAgentsNew() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Write the file of a new role",
+		Long: `Writes a commented template to .cadre/agents of the project, or to the user's
+folder. With --from it begins as a copy of another role. A file that exists is
+not overwritten.`,
 		Example: `  cadre agents new "Release manager"
   cadre agents new strict-reviewer --from reviewer --user`,
 		Args: exactly("NAME"),

@@ -26,8 +26,8 @@ func newInbox(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "List what waits for you, and answer it",
-		Long: `Lists the approvals, questions, spent budgets and worktrees that wait for you, of
-all agents at any depth, the oldest first: who asks, what exactly, and what
+		Long: `Lists the approvals, questions, spent budgets and worktrees that wait for you,
+of all agents at any depth, the oldest first: who asks, what exactly, and what
 happens if nobody answers.
 
 An answer is stored and counts at once. If no process works on the chat, the
@@ -100,6 +100,8 @@ func newInboxShow(g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show ITEM", Short: "Show an item whole", Args: cobra.ExactArgs(1),
+		Long:    "Shows who asks, why, the whole action, and what happens if nobody answers.",
+		Example: "  cadre inbox show k3f9xw2m1a.1-i1\n  cadre inbox show k3f9xw2m1a.1-i1 --json",
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
 			st, err := g.look()
 			if err != nil {
@@ -128,6 +130,10 @@ func newInboxAllow(g *globals) *cobra.Command {
 	var scope string
 	cmd := &cobra.Command{
 		Use: "allow ITEM", Short: "Allow an action, or extend a budget", Args: cobra.ExactArgs(1),
+		Long: `Allows exactly the action that is shown. With --for, similar actions of this
+agent, its role, its subtree or the whole chat are allowed from then on, too;
+cadre inbox show tells which. A spent budget gets as much again.`,
+		Example: "  cadre inbox allow k3f9xw2m1a.1-i1\n  cadre inbox allow k3f9xw2m1a.1-i1 --for chat",
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
 			yes := true
 			return g.answer(cmd, args[0], orchestrate.Answer{Allow: &yes, Scope: permission.Scope(scope)})
@@ -141,6 +147,8 @@ func newInboxDeny(g *globals) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "deny ITEM", Short: "Deny an action; the agent is told", Args: cobra.ExactArgs(1),
+		Long:    "Denies the action. The agent is told, with the reason if there is one, and goes\non without it. A spent budget stays spent: the agent ends with what it has.",
+		Example: "  cadre inbox deny k3f9xw2m1a.1-i1 --reason \"not in this folder\"",
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
 			no := false
 			return g.answer(cmd, args[0], orchestrate.Answer{Allow: &no, Reason: reason})
@@ -154,6 +162,8 @@ func newInboxAnswer(g *globals) *cobra.Command {
 	var decline bool
 	cmd := &cobra.Command{
 		Use: "answer ITEM [TEXT...]", Short: "Answer a question", Args: cobra.MinimumNArgs(1),
+		Long:    "Answers the question of an agent or of a tool server in your own words, or\ndeclines to answer.",
+		Example: "  cadre inbox answer k3f9xw2m1a.2-i1 \"The year is 2024\"\n  cadre inbox answer k3f9xw2m1a.2-i1 --decline",
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
 			text := strings.Join(args[1:], " ")
 			if text == "" && !decline {
@@ -169,9 +179,11 @@ func newInboxAnswer(g *globals) *cobra.Command {
 func newInboxSettle(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use: "settle ITEM accept|merge|keep|discard", Short: "Decide what becomes of the work in a worktree", Args: cobra.ExactArgs(2),
-		Long: `accept applies the work to the folder it was made from; if it conflicts, nothing
-is changed. merge applies it and marks conflicts in the files. keep leaves it as a
-branch. discard removes it; the patch is kept in the data folder.`,
+		Long: `accept applies the work to the folder it was made from; if it conflicts,
+nothing is changed. merge applies it and marks conflicts in the files. keep
+leaves it as a branch. discard removes it; the patch is kept in the data
+folder.`,
+		Example: "  cadre inbox settle k3f9xw2m1a.3-i1 accept",
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
 			return g.answer(cmd, args[0], orchestrate.Answer{How: args[1]})
 		}),

@@ -50,11 +50,11 @@ func TestShowCleared(t *testing.T) {
 	f := newFolder(t)
 	f.write("big.txt", strings.Repeat("a line of a large file\n", 100))
 	script := "agents:\n- match: {role: main}\n  turns:\n"
-	for range 14 {
-		script += "  - calls: [{tool: Read, input: {path: big.txt}}]\n"
+	for i := range 14 {
+		script += fmt.Sprintf("  - calls: [{tool: Read, input: {path: big.txt, limit: %d}}]\n", 100-i)
 	}
 	script += "  - text: All of it is read.\n"
-	d := f.smallWindow(script, "9k", "read it")
+	d := f.smallWindow(script, "13k", "read it")
 	got := f.transcript(d.Chat, "--transcript")
 	if len(got.Compactions) == 0 || got.Compactions[0].Failed || len(got.Compactions[0].Cleared) == 0 || got.Compactions[0].Tokens == 0 {
 		t.Fatalf("nothing was cleared: %+v", got.Compactions)

@@ -260,16 +260,26 @@ func (p *projection) addWaiting(f agent.AddWaiting) error {
 
 // item reads an inbox item, which may have been opened in this same batch.
 func (p *projection) item(id string) (store.Item, error) {
+	var item *store.Item
+	var later []store.SetItem
 	for _, e := range append(p.tx.entries, p.entry) {
 		for _, d := range e.Docs {
-			if n, ok := d.(store.NewItem); ok && n.ID == id {
-				return n.Item, nil
+			if opened, ok := d.(store.NewItem); ok && opened.ID == id {
+				item = &opened.Item
+			}
+			if set, ok := d.(store.SetItem); ok && set.ID == id {
+				later = append(later, set)
 			}
 		}
 	}
-	item, err := p.tx.e.cfg.Store.Item(p.tx.e.base, id)
-	if err != nil {
-		return store.Item{}, err
+	if item == nil {
+		var err error
+		if item, err = p.tx.e.cfg.Store.Item(p.tx.e.base, id); err != nil {
+			return store.Item{}, err
+		}
+	}
+	for _, set := range later {
+		item.Status, item.How, item.By, item.Answer = set.Status, set.How, set.By, set.Answer
 	}
 	return *item, nil
 }

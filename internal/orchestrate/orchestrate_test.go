@@ -16,6 +16,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/llm/schedule"
 	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/permission"
 	"github.com/cadre-dev/cadre/internal/role"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/tool"
@@ -76,7 +77,18 @@ func newPerformer(t *testing.T, m *models) *Performer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(Config{Roles: roles, Tools: tools, Models: m, Places: schedule.New(schedule.Config{}), Log: slog.New(slog.DiscardHandler)})
+	return New(Config{
+		Roles: roles, Tools: tools, Models: m, Places: schedule.New(schedule.Config{}), Log: slog.New(slog.DiscardHandler),
+		Policy: func(dir string) permission.Policy { return permission.Policy{Preset: presetOf(dir)} },
+	})
+}
+
+// presetOf is the preset of a folder of these tests.
+func presetOf(dir string) permission.Preset {
+	if preset, err := permission.ParsePreset(strings.TrimPrefix(dir, "/")); err == nil {
+		return preset
+	}
+	return permission.Trusted
 }
 
 // shelf holds one artifact.
@@ -146,11 +158,11 @@ func newRoot(t *testing.T, p *Performer) engine.NewChat {
 func TestNewChat(t *testing.T) {
 	p := newPerformer(t, &models{})
 	c := newRoot(t, p)
-	if want := []string{"Glob", "Grep", "LS", "Read", "read_artifact", "spawn_agents"}; !slices.Equal(c.Spec.Tools, want) {
+	if want := []string{"Glob", "Grep", "LS", "Read", "Write", "ask_user", "continue_agent", "delegate_to_agent", "read_artifact", "spawn_agents"}; !slices.Equal(c.Spec.Tools, want) {
 		t.Errorf("tools %v, want %v", c.Spec.Tools, want)
 	}
-	if !slices.Contains(c.Spec.Delegable, "submit_result") || slices.Contains(c.Spec.Delegable, "Write") {
-		t.Errorf("delegable %v", c.Spec.Delegable)
+	if !slices.Contains(c.Spec.Delegable, "submit_result") || slices.Contains(c.Spec.Tools, "submit_result") {
+		t.Errorf("tools %v, delegable %v", c.Spec.Tools, c.Spec.Delegable)
 	}
 	if text, ok := p.Prompt(c.Spec.Prompt); !ok || text != c.Prompt || !strings.HasPrefix(text, "Role: main\n") || !strings.Contains(text, "Working folder: /w") {
 		t.Errorf("prompt %q", text)
@@ -214,7 +226,7 @@ func TestRefusedProposals(t *testing.T) {
 	for _, c := range []struct{ name, input, want string }{
 		{"spawn_agents", `{"tasks":[]}`, "tasks"},
 		{"spawn_agents", `{}`, "tasks"},
-		{"spawn_agents", `{"tasks":[{"task":"a","role":"wizard"},{"task":"b","cwd":"../out"}]}`, `Task 1: there is no role "wizard"; you may delegate to general. Task 2: cwd "../out" is outside`},
+		{"spawn_agents", `{"tasks":[{"task":"a","role":"wizard"},{"task":"b","cwd":"../out"}]}`, `Task 1: there is no role "wizard"; you may delegate to general, researcher, planner, coder, tester, reviewer, debugger, CodeSearch, CodeReview. Task 2: cwd "../out" is outside`},
 		{"spawn_agents", `{"tasks":[{"task":"a","timeout":"soon"}]}`, `"soon" is no duration`},
 		{"spawn_agents", `{"tasks":[{"task":"a","model":"gone"}]}`, `there is no model "gone"`},
 		{"spawn_agents", `{"tasks":[{"task":"a"}],"wait":"some"}`, "wait"},
@@ -226,8 +238,8 @@ func TestRefusedProposals(t *testing.T) {
 			t.Errorf("%s %s: refused %v, %q", c.name, c.input, got.Refused, got.Why)
 		}
 	}
-	if got := propose(t, p, spec, "Write", `{}`); got.Plan != nil || got.Name != "Write" {
-		t.Errorf("a tool of others: %+v", got)
+	if got := propose(t, p, spec, "submit_result", `{}`); got.Plan != nil || got.Refused || got.Class != agent.ClassRead {
+		t.Errorf("a tool that it has not is left to the machine to refuse: %+v", got)
 	}
 }
 
@@ -264,8 +276,8 @@ func TestCallModel(t *testing.T) {
 	if !slices.Equal(deltas, []string{"text:hel"}) {
 		t.Errorf("deltas %v", deltas)
 	}
-	if m.asked.System != "be kind" || m.asked.Model != "one" || m.asked.MaxOutput != 99 || m.asked.Caller.Task != "hi" || len(m.asked.Tools) != 6 || m.asked.Tools[0].Name != "Glob" {
-		t.Errorf("request %+v", m.asked)
+	if m.asked.System != "be kind" || m.asked.Model != "one" || m.asked.MaxOutput != 99 || m.asked.Caller.Task != "hi" || len(m.asked.Tools) != 10 || m.asked.Tools[0].Name != "Glob" {
+		t.Errorf("request of %+v to %s with %d tools and the prompt %q", m.asked.Caller, m.asked.Model, len(m.asked.Tools), m.asked.System)
 	}
 }
 
@@ -286,25 +298,49 @@ func TestCallModelFails(t *testing.T) {
 
 func TestRunTool(t *testing.T) {
 	p := newPerformer(t, &models{})
-	job := engine.Job{Spec: agent.Spec{Dir: "/w"}, Now: time.Now}
-	never := func() bool { t.Error("a read asked to start"); return true }
-	run := func(name, input string, class agent.Class, start func() bool) agent.Event {
-		return p.RunTool(t.Context(), job, agent.RunTool{Turn: 1, Call: 0, Name: name, Class: class}, json.RawMessage(input), start)
+	never := func() bool { t.Error("it asked to start"); return true }
+	spec := agent.Spec{Dir: "/w", Tools: []string{"Read", "Write"}}
+	run := func(dir, name, input string, class agent.Class, grant string, start func() bool) agent.Event {
+		job := engine.Job{Spec: spec, Now: time.Now}
+		job.Spec.Dir = dir
+		return p.RunTool(t.Context(), job, agent.RunTool{Turn: 1, Call: 0, Name: name, Class: class, Grant: grant}, json.RawMessage(input), start)
 	}
-	got, ok := run("Read", `{"path":"a"}`, agent.ClassRead, never).(agent.ToolFinished)
-	if !ok || got.IsError || message.Text(got.Parts) != "Read in /w" || got.Tokens == 0 {
-		t.Errorf("%+v", got)
+	for _, c := range []struct {
+		dir, name, input string
+		class            agent.Class
+		isError          bool
+		want             string
+	}{
+		{"/w", "Read", `{"path":"a"}`, agent.ClassRead, false, "Read in /w"},
+		{"/w", "Read", `{"path":"missing"}`, agent.ClassRead, true, "no such file"},
+		{"/w", "Grep", `{}`, agent.ClassRead, true, `The tool "Grep" is not available to you.`},
+		{"/w", "Read", `{"path":7}`, agent.ClassRead, true, "invalid input for Read"},
+		{"/read-only", "Write", `{}`, agent.ClassWrite, true, "Not allowed (preset read-only)."},
+		{"/w", "Write", `{}`, agent.ClassRead, true, "What this would do has changed"},
+	} {
+		got, ok := run(c.dir, c.name, c.input, c.class, "", never).(agent.ToolFinished)
+		if !ok || got.IsError != c.isError || !strings.HasPrefix(message.Text(got.Parts), c.want) || got.Tokens == 0 {
+			t.Errorf("%s %s in %s: %v %q", c.name, c.input, c.dir, got.IsError, message.Text(got.Parts))
+		}
 	}
-	got, ok = run("Read", `{"path":"missing"}`, agent.ClassRead, never).(agent.ToolFinished)
-	if !ok || !got.IsError || message.Text(got.Parts) != "no such file" {
-		t.Errorf("%+v", got)
-	}
-	if ev := run("Write", `{}`, agent.ClassWrite, func() bool { return false }); ev != nil {
-		t.Errorf("a write that may not start gave %+v", ev)
+	if ev := run("/w", "Write", `{}`, agent.ClassWrite, "", func() bool { return false }); ev != nil {
+		t.Errorf("a write that may not start gave %T", ev)
 	}
 	started := false
-	if ev := run("Write", `{}`, agent.ClassWrite, func() bool { started = true; return true }); ev == nil || !started {
-		t.Errorf("a write: %+v, started %v", ev, started)
+	start := func() bool { started = true; return true }
+	if ev := run("/w", "Write", `{}`, agent.ClassWrite, "", start); ev == nil || !started {
+		t.Errorf("a write gave %T, started %v", ev, started)
+	}
+	asks, ok := run("/ask", "Write", `{"path":"a"}`, agent.ClassWrite, "", never).(agent.ApprovalNeeded)
+	if !ok || asks.Grant == "" || !strings.Contains(asks.Action, `"path": "a"`) {
+		t.Fatalf("a write that asks: %+v", asks)
+	}
+	if _, ok := run("/ask", "Write", `{"path":"b"}`, agent.ClassWrite, asks.Grant, never).(agent.ApprovalNeeded); !ok {
+		t.Error("an approval counted for another action")
+	}
+	done, ok := run("/ask", "Write", `{"path":"a"}`, agent.ClassWrite, asks.Grant, start).(agent.ToolFinished)
+	if !ok || done.IsError || !strings.Contains(string(done.Record), `"effect":"allow"`) {
+		t.Errorf("an approved write: error %v, record %s", done.IsError, done.Record)
 	}
 }
 
@@ -356,7 +392,7 @@ func TestFirstRequestIsSmall(t *testing.T) {
 	for _, s := range p.specsOf(spec) {
 		size += len(s.Name) + len(s.Description) + len(s.Schema)
 	}
-	if size > 4096 {
-		t.Errorf("prompt and tools have %d bytes, want at most 4096", size)
+	if size > 8192 {
+		t.Errorf("prompt and tools have %d bytes, want at most 8192", size)
 	}
 }

@@ -82,13 +82,11 @@ func (p *Performer) Results(tasks []store.Task) string {
 		r.Record = briefly(t.Metadata, share)
 		out.Results = append(out.Results, r)
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(out); err != nil {
+	b, err := encode(out)
+	if err != nil {
 		return fmt.Sprintf("the results could not be written: %v", err)
 	}
-	return string(bytes.TrimSpace(b.Bytes()))
+	return string(b)
 }
 
 // resultOf is a result within its share: an object that was submitted as it
@@ -97,11 +95,21 @@ func resultOf(t store.Task, share int) json.RawMessage {
 	if text := strings.TrimSpace(t.Result); len(text) <= share && strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
 		return json.RawMessage(text)
 	}
-	b, err := json.Marshal(cut(t.Result, share, t.ID))
+	b, err := encode(cut(t.Result, share, t.ID))
 	if err != nil {
 		return json.RawMessage(`""`) // a text can always be encoded
 	}
 	return b
+}
+
+// encode is json.Marshal without the escapes that HTML would need: models read
+// code better as it is.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
 }
 
 // briefly takes out of a report what a parent's model needs, nil if there is

@@ -49,8 +49,8 @@ func delegating(r role.Role, depth, maxDepth int) bool {
 // has tells whether an agent of a role has a tool at a depth.
 func (p *Performer) has(r role.Role, name string, depth, maxDepth int) bool {
 	switch name {
-	case SubmitResult, SubmitError:
-		return depth > 0
+	case SubmitResult, SubmitError: // a role made for sub-agents keeps to its form as an orchestrator, too
+		return depth > 0 || r.Mode != role.ModePrimary
 	case ReplyToAgent, SettleWork, ListAgents, CheckAgent, StopAgent, MessageAgent, ContinueAgent: // the orchestrator's
 		return depth == 0 && delegating(r, depth, maxDepth) && !slices.Contains(r.DeniedTools, name)
 	}

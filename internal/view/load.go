@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cadre-dev/cadre/internal/agent"
@@ -165,6 +166,7 @@ func Summarise(ctx context.Context, st store.Store, chat string, o agent.Outcome
 // whyFailed finds why an orchestrator's run failed: of itself the run records
 // the kind only, and the newest model call has the rest.
 func whyFailed(calls []store.ModelCall) string {
+	calls = slices.DeleteFunc(slices.Clone(calls), func(c store.ModelCall) bool { return c.Status == "side" }) // not the agent's own
 	if len(calls) == 0 {
 		return ""
 	}
