@@ -32,6 +32,8 @@ type printer interface {
 func (s *session) newPrinter() printer {
 	out, errs := s.cmd.OutOrStdout(), s.cmd.ErrOrStderr()
 	switch {
+	case s.o.json && s.o.events:
+		return &eventPrinter{jsonPrinter{json: view.NewJSON(out), errs: errs}, s.tree}
 	case s.o.json:
 		return &jsonPrinter{json: view.NewJSON(out), errs: errs}
 	case isTerminal(out) && os.Getenv("TERM") != "dumb":
@@ -81,6 +83,21 @@ func (p *jsonPrinter) suspend(chat, signal string) error {
 		return nil
 	}
 	return p.json.Suspended(chat, signal, time.Now())
+}
+
+// eventPrinter prints events for observers instead of changes.
+type eventPrinter struct {
+	jsonPrinter
+	tree *view.Tree
+}
+
+func (p *eventPrinter) delta(feed.Delta, time.Time) error { return nil }
+
+func (p *eventPrinter) change(c store.Change) error {
+	if o := p.tree.Observe(c); o != nil {
+		return p.json.Observed(o)
+	}
+	return nil
 }
 
 // plainPrinter prints the answer, and on the error stream who starts and ends.

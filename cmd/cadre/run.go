@@ -24,6 +24,7 @@ import (
 // runOptions are the flags of cadre run.
 type runOptions struct {
 	json     bool
+	events   bool
 	resume   bool
 	chat     string
 	cwd      string
@@ -78,6 +79,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong command line, 3 stopped by a limit
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.BoolVar(&o.json, "json", false, "print one JSON object a line")
+	f.BoolVar(&o.events, "events", false, "with --json: only when agents start, get on and end, nested ones within those above them")
 	f.BoolVar(&o.resume, "resume", false, "go on with the last unfinished chat, or the one named by --chat, without a new prompt")
 	f.StringVar(&o.chat, "chat", "", "send the prompt to this chat")
 	f.StringVar(&o.cwd, "cwd", "", "the folder the agents work in (default: the current one)")
@@ -129,6 +131,8 @@ func (o *runOptions) check(cmd *cobra.Command, args []string) error {
 		}
 	}
 	switch {
+	case o.events && !o.json:
+		return usage("--events is a form of --json: say both")
 	case o.record != "" && o.replay != "":
 		return usage("--record and --replay exclude each other")
 	case set("chat") && o.chat == "":

@@ -141,7 +141,7 @@ func (a *App) wire(o Options, c *config.Config, m *models) error {
 		Roles: roles, Tools: t.registry, Models: m, Places: places, Log: o.Log, Store: a.Store,
 		Policy: policy, Ledger: t.ledger, Trees: t.trees, About: instructions(o), Forget: t.forget,
 		Asking: askingOf(c), Approve: cmp.Or(c.Agents.Approve, approvalTime), Budget: cmp.Or(c.Agents.Budget.Ask, budgetTime),
-		MaxDepth: set.MaxDepth, Limits: agent.Limits{Agents: cmp.Or(c.Agents.Most, mostAgents), Tokens: c.Agents.Budget.Tokens, Cost: c.Agents.Budget.Cost},
+		MaxDepth: set.MaxDepth, Parallel: c.Agents.Parallel, Limits: agent.Limits{Agents: cmp.Or(c.Agents.Most, mostAgents), Tokens: c.Agents.Budget.Tokens, Cost: c.Agents.Budget.Cost},
 	})
 	a.Feed = feed.New(a.Store)
 	a.Engine = engine.New(engine.Config{

@@ -88,6 +88,7 @@ type Config struct {
 	Approve  time.Duration // how long an approval waits before it counts as denied, 0 = for ever
 	Budget   time.Duration // how long the user is given to extend a spent budget, 0 = never asked
 	Limits   agent.Limits  // of every chat: agents in all, and what a message may use
+	Parallel int           // sub-agents of one chat that think at the same time, 0 = any number
 	MaxDepth int           // of the tree, 0 = role.DefaultDepth
 }
 
@@ -130,6 +131,7 @@ type Performer struct {
 	budget  time.Duration
 	limits  agent.Limits
 	depth   int
+	gates   gates
 	deliver func(ctx context.Context, agent string, ev agent.Event) error // nil before Bind
 
 	mu      sync.Mutex
@@ -144,7 +146,7 @@ func New(c Config) *Performer {
 	p := &Performer{
 		roles: c.Roles, tools: c.Tools, models: c.Models, places: c.Places, log: c.Log, store: c.Store,
 		policy: c.Policy, ledger: c.Ledger, trees: c.Trees, about: c.About, forget: c.Forget,
-		asking: c.Asking, approve: c.Approve, budget: c.Budget, limits: c.Limits, depth: cmp.Or(c.MaxDepth, role.DefaultDepth),
+		asking: c.Asking, approve: c.Approve, budget: c.Budget, limits: c.Limits, depth: cmp.Or(c.MaxDepth, role.DefaultDepth), gates: gates{most: c.Parallel},
 		prompts: map[string]string{}, specs: map[string][]llm.Tool{},
 	}
 	if p.log == nil {
@@ -278,6 +280,11 @@ func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.Ca
 	if _, err := p.workDir(ctx, job.Spec); err != nil {
 		return failed(&llm.Error{Kind: llm.ErrBadRequest, Message: err.Error()})
 	}
+	leave, err := p.gates.enter(ctx, job, call)
+	if err != nil {
+		return failed(&llm.Error{Kind: llm.ErrNetwork, Message: err.Error()})
+	}
+	defer leave()
 	reply, err := p.placed(job, call, model, begun).Call(ctx, p.request(job, call, model.Name), func(d llm.Delta) {
 		if info.FirstAt == 0 {
 			info.FirstAt = job.Now().UnixMilli()
