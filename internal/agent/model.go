@@ -14,7 +14,8 @@ const (
 	maxFails     = 5              // failed tries of one turn before the next model, or the end
 	firstBackoff = 500            // milliseconds
 	maxBackoff   = 30_000         // milliseconds
-	modelTimeout = 10 * 60 * 1000 // milliseconds a model call may take at most
+	modelTimeout = 10 * 60 * 1000 // milliseconds a model call of usual length may take at most
+	tokenTime    = 50             // milliseconds for each token of a longer one
 	minOutput    = 256            // tokens; a call with less room is not worth making
 	maxOutput    = 8192           // tokens, where the spec does not say
 	noteTokens   = 64             // what a note or a short answer of ours counts in Context
@@ -65,9 +66,15 @@ func (m *machine) think(t Thinking) {
 		m.compact(t, false)
 		return
 	}
-	t.Deadline = m.at + modelTimeout
+	t.Deadline = m.at + m.patience()
 	m.Phase = t
 	m.emit(CallModel{Turn: m.Turn, Try: t.Try, Model: m.model(), MaxOutput: m.room(), Last: t.Last})
+}
+
+// patience is how long a model call may take: a long answer takes its time. A
+// stream that stalls is ended much sooner, by the provider.
+func (m *machine) patience() int64 {
+	return modelTimeout + max(m.room()-maxOutput, 0)*tokenTime
 }
 
 func (m *machine) model() string {
@@ -113,7 +120,7 @@ func (m *machine) modelQueued(ev ModelQueued) error {
 		return err
 	}
 	t.Why, t.Until = ev.Why, ev.Until
-	t.Deadline = max(m.at, ev.Until) + modelTimeout
+	t.Deadline = max(m.at, ev.Until) + m.patience()
 	m.Phase = t
 	return nil
 }

@@ -54,8 +54,9 @@ func (pl *planner) brief(r role.Role, spec *agent.Spec, planned *agent.Planned, 
 		spec.Adopts, planned.Prior = pl.job.Spec.ID, len(pl.job.History)
 		spec.ContextTokens = tokensOf(pl.job.History)
 		if planned.Prior > 0 {
+			task := b.String()
 			b.Reset()
-			fmt.Fprintf(&b, "What came before is the conversation of the agent that gives you this task; it is not your own work. Your task:\n\n%s", w.Task)
+			fmt.Fprintf(&b, "What came before is the conversation of the agent that gives you this task; it is not your own work. Your task:\n\n%s", task)
 		}
 	default:
 		return "", fmt.Errorf("context is %q; it can be none, summary, selective or full", mode)
@@ -127,7 +128,7 @@ func (pl *planner) summary() (string, error) {
 	if len(said) == 0 {
 		return "", nil
 	}
-	text, err := pl.askSummary(pl.ctx, pl.job, newest(said, 4*mostVerbatim), &ev)
+	text, err := pl.askSummary(pl.ctx, pl.job, newest(said, mostRecord, mostRecord/4), &ev)
 	if err != nil {
 		return "", err
 	}

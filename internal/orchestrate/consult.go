@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/engine"
@@ -20,6 +21,7 @@ const (
 	consultRole = "consult" // how models that follow a script know the call
 	consultRoom = 1_000     // tokens of the answer
 	consultMost = 40_000    // characters of the chat that are shown
+	consultTime = time.Minute
 )
 
 const consultPrompt = "You are the orchestrator of this chat. A sub-agent that works for the user asks a question. " +
@@ -38,6 +40,8 @@ var consultTools = []llm.Tool{
 // orchestrator's cost. Whatever goes wrong, the user is asked.
 func (p *Performer) Consult(ctx context.Context, job engine.Job, c agent.Consult) agent.Event {
 	out := agent.Consulted{Item: c.Item}
+	ctx, cancel := context.WithTimeout(ctx, consultTime) // a model that hangs must not keep the question from the user
+	defer cancel()
 	answer, confidence, err := p.consult(ctx, job, c)
 	if err != nil {
 		p.log.Warn("the orchestrator could not be consulted; the user is asked", "agent", job.Spec.ID, "path", job.Spec.Path, "err", err)
@@ -129,5 +133,5 @@ func (p *Performer) chatText(ctx context.Context, chat string) (string, error) {
 			lines = append(lines, "Assistant: "+text)
 		}
 	}
-	return newest(lines, consultMost), nil
+	return newest(lines, consultMost, consultMost/4), nil
 }

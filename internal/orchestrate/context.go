@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,7 +23,9 @@ const (
 	clearLeaves  = 70 // what may be left after it
 	keepTail     = 30 // how much of the newest part a summary leaves as it is
 	unknown      = 128_000
-	mostVerbatim = 20_000 // characters of the user's own words in a summary
+	verbatim     = 25     // what the user's own words may take in a summary
+	mostRecord   = 80_000 // characters of the record that a summary is made of
+	mostOutlined = 20_000 // characters of the record where no model summarises it
 	summaryRoom  = 2_000  // tokens
 )
 
@@ -79,7 +82,7 @@ func (p *Performer) Compact(ctx context.Context, job engine.Job, c agent.Compact
 	if keep <= job.View.Keep+1 {
 		return agent.Compacted{Turn: c.Turn, Message: "its newest part alone is too large; use a model with a larger context window"}
 	}
-	ev := p.summarise(ctx, job, keep)
+	ev := p.summarise(ctx, job, keep, window)
 	ev.Turn, ev.OK, ev.Summary = c.Turn, true, true
 	ev.View = agent.View{Keep: keep, Clear: job.View.Clear}
 	ev.Tokens = tokensOf(visible(job.History, ev.View)) + engine.Tokens(ev.Body)
@@ -138,7 +141,8 @@ func tokensOf(messages []message.Message) int64 {
 // summarise words the part of the history before keep: the user's own words
 // as they are, the rest by a model, or, if that fails, as a list of what was
 // done. An earlier summary goes in whole: what it says stands nowhere else.
-func (p *Performer) summarise(ctx context.Context, job engine.Job, keep int) agent.Compacted {
+func (p *Performer) summarise(ctx context.Context, job engine.Job, keep int, window int64) agent.Compacted {
+	words := int(window * verbatim / 100 * 4) // characters, at four to a token
 	var said []string
 	for _, m := range job.History[:keep] { // of the whole life, not only since the last summary
 		if m.Kind == message.KindUser || m.Kind == message.KindTask {
@@ -161,14 +165,14 @@ func (p *Performer) summarise(ctx context.Context, job engine.Job, keep int) age
 		done = append(done, outline(m))
 	}
 	var ev agent.Compacted
-	summary, err := p.askSummary(ctx, job, newest(done, 4*mostVerbatim), &ev)
+	summary, err := p.askSummary(ctx, job, newest(done, mostRecord, mostRecord/4), &ev)
 	if err != nil {
 		p.log.Warn("the summary could not be made by a model", "agent", job.Spec.ID, "err", err)
-		summary = newest(done, mostVerbatim)
+		summary = newest(done, mostOutlined, mostOutlined/4)
 	}
 	text := "This conversation was shortened; the earlier part is summarised here.\n\n"
 	if len(said) > 0 {
-		text += "What the user said, verbatim:\n" + newest(said, mostVerbatim) + "\n\n"
+		text += "What the user said, verbatim:\n" + newest(said, words, words-words/8) + "\n\n"
 	}
 	ev.Body = message.Of(message.User, message.KindSummary, text+happened+summary)
 	return ev
@@ -176,13 +180,13 @@ func (p *Performer) summarise(ctx context.Context, job engine.Job, keep int) age
 
 const happened = "What happened:\n"
 
-// newest joins texts in order within most characters. A single long one is
-// shortened in its middle; if all together are too long, the oldest go.
-func newest(texts []string, most int) string {
+// newest joins texts in order within most characters. One that is longer than
+// each is shortened in its middle; if all together are too long, the oldest go.
+func newest(texts []string, most, each int) string {
 	var kept []string
 	left := most
 	for i := len(texts) - 1; i >= 0; i-- {
-		t := middle(texts[i], most/4)
+		t := middle(texts[i], each)
 		if left -= utf8.RuneCountInString(t) + 1; left < 0 {
 			kept = append(kept, fmt.Sprintf("[%d older entries are left out]", i+1))
 			break
@@ -234,14 +238,24 @@ func (p *Performer) askSummary(ctx context.Context, job engine.Job, record strin
 		Model:  model.Name, System: summaryPrompt, MaxOutput: summaryRoom,
 		Messages: []message.Message{message.Of(message.User, message.KindUser, record)},
 	}, nil)
+	info.EndedAt = job.Now().UnixMilli()
 	if err != nil {
+		var e *llm.Error
+		if errors.As(err, &e) && e.Usage.Total() > 0 { // a try that failed is charged, too
+			info.Usage, info.RequestID = e.Usage, e.RequestID
+			ev.Info = info
+			ev.Spent, ev.Priced = model.spent(e.Usage, 0, 0)
+		}
 		return "", err
 	}
-	info.EndedAt, info.Usage, info.RequestID = job.Now().UnixMilli(), reply.Usage, reply.RequestID
+	info.Usage, info.RequestID = reply.Usage, reply.RequestID
 	ev.Info = info
 	ev.Spent, ev.Priced = model.spent(reply.Usage, len(record), message.Message{Parts: reply.Parts}.Size())
 	text := message.Text(reply.Parts)
-	if strings.TrimSpace(text) == "" {
+	switch {
+	case reply.Stop == llm.StopRefusal || reply.Stop == llm.StopFilter:
+		return "", fmt.Errorf("the summary ended with a %s", reply.Stop)
+	case strings.TrimSpace(text) == "":
 		return "", fmt.Errorf("the summary was empty")
 	}
 	return text, nil

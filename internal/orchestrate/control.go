@@ -91,15 +91,34 @@ func (c *Control) list(ctx context.Context, env tool.Env, _ controlInput) (strin
 	if len(below) == 0 {
 		return "You have started no agents.", nil
 	}
+	waits, err := c.waits(ctx, store.InboxQuery{Chat: env.Chat})
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	for i, a := range below {
 		if i == mostListed {
 			fmt.Fprintf(&b, "and %d more\n", len(below)-i)
 			break
 		}
-		b.WriteString(line(a) + "\n")
+		b.WriteString(line(a) + "\n" + waits[a.ID])
 	}
 	return b.String(), nil
+}
+
+// waits tells, by agent, what waits for the user, a line each.
+func (c *Control) waits(ctx context.Context, q store.InboxQuery) (map[string]string, error) {
+	items, err := c.store.Inbox(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("reading what waits for the user: %w", err)
+	}
+	out := map[string]string{}
+	for _, i := range items {
+		if i.Status == "open" { // about others the orchestrator's model is asked first
+			out[i.Agent] += fmt.Sprintf("- waits for the user (%s, item %s): %s\n", i.Kind, i.ID, oneLine(questionText(i.Action), 300))
+		}
+	}
+	return out, nil
 }
 
 // line tells the state of an agent in one line.
@@ -165,13 +184,11 @@ func (c *Control) check(ctx context.Context, env tool.Env, in controlInput) (str
 	for _, t := range calls[max(0, len(calls)-5):] {
 		fmt.Fprintf(&b, "- %s %s: %s\n", t.Name, oneLine(string(t.Args), 120), t.Phase)
 	}
-	items, err := c.store.Inbox(ctx, store.InboxQuery{Agent: a.ID})
+	waits, err := c.waits(ctx, store.InboxQuery{Agent: a.ID})
 	if err != nil {
-		return "", fmt.Errorf("reading what it waits for: %w", err)
+		return "", err
 	}
-	for _, i := range items {
-		fmt.Fprintf(&b, "waits for the user (%s, item %s): %s\n", i.Kind, i.ID, oneLine(questionText(i.Action), 400))
-	}
+	b.WriteString(waits[a.ID])
 	if task, err := c.store.Task(ctx, a.ID); err == nil && task.Reason != "" {
 		fmt.Fprintf(&b, "ended: %s. %s\n%s\n", task.Reason, task.Error, cut(task.Result, mostResult, a.ID))
 	}
@@ -196,6 +213,9 @@ func (c *Control) message(ctx context.Context, env tool.Env, in controlInput) (s
 	a, err := c.find(ctx, env, in.Agent)
 	if err != nil {
 		return "", err
+	}
+	if item, err := c.question(ctx, env, a.ID); err == nil && item.Status == "open" { // a message would count as the user's answer
+		return "", fmt.Errorf("%s waits for the user's answer to %q: pass that on with %s", a.Path, oneLine(questionText(item.Action), 200), ReplyToAgent)
 	}
 	err = c.runtime.Send(ctx, a.ID, env.Call, message.Of(message.User, message.KindUser, in.Message))
 	if errors.Is(err, agent.ErrEnded) {

@@ -366,7 +366,7 @@ func taskOf(history []message.Message) string {
 
 func (p *Performer) replied(ctx context.Context, job engine.Job, call agent.CallModel, reply *llm.Reply, model Model, info agent.CallInfo) agent.Event {
 	body := message.Message{Role: message.Assistant, Kind: message.KindReply, Parts: reply.Parts}
-	spent, priced := model.spent(reply.Usage, sizeOf(job.History), body.Size())
+	spent, priced := model.spent(reply.Usage, p.sent(job), body.Size())
 	ev := agent.ModelReplied{
 		Turn: call.Turn, Try: call.Try, Stop: agent.Stop(reply.Stop),
 		Text:   strings.TrimSpace(body.Text()) != "",
@@ -382,6 +382,12 @@ func (p *Performer) replied(ctx context.Context, job engine.Job, call agent.Call
 	}
 	ev.Info = info
 	return ev
+}
+
+// sent is how many bytes a request of the agent has: prompt, tools and what it
+// sees of its history.
+func (p *Performer) sent(job engine.Job) int {
+	return len(job.System) + 4*int(p.toolTokens(job.Spec)) + sizeOf(visible(job.History, job.View))
 }
 
 func sizeOf(messages []message.Message) int {

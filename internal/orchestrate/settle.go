@@ -29,7 +29,7 @@ func Settle(ctx context.Context, r engine.Runtime, trees Worktrees, from Reader,
 		return "", errors.New("worktrees are not available here")
 	}
 	if item.Status == "closed" {
-		return "", fmt.Errorf("it was decided already: %s by %s", item.How, item.By)
+		return "", over(item)
 	}
 	spec, err := specOf(ctx, from, item.Agent)
 	if err != nil {
@@ -39,7 +39,14 @@ func Settle(ctx context.Context, r engine.Runtime, trees Worktrees, from Reader,
 	if err != nil {
 		return "", err
 	}
-	if err := r.Deliver(ctx, item.Agent, agent.WorkDecided{Item: item.ID, How: word, By: by, Answer: said}); err != nil {
+	err = r.Deliver(ctx, item.Agent, agent.WorkDecided{Item: item.ID, How: word, By: by, Answer: said})
+	if errors.Is(err, agent.ErrNotWaiting) || errors.Is(err, agent.ErrStale) {
+		if now, err := from.Item(ctx, item.ID); err == nil {
+			item = *now // somebody else was first, and left nothing to settle
+		}
+		return "", over(item)
+	}
+	if err != nil {
 		return "", fmt.Errorf("recording the decision: %w", err)
 	}
 	return said, nil

@@ -23,6 +23,7 @@ type clientKey struct {
 	noImages bool
 	reasons  bool
 	known    bool
+	complete bool // the output limit is called max_completion_tokens
 }
 
 // client returns the client for a model.
@@ -50,6 +51,7 @@ func (c *Catalogue) shared(p *provider, m Model) (llm.Provider, error) {
 	switch p.kind {
 	case config.KindOpenAI:
 		key.noImages = m.Listed && !m.Images
+		key.complete = completes(m.ID)
 	case config.KindOpenAIResponses:
 		key.known, key.reasons = m.Listed, m.Listed && m.Reasoning
 	case config.KindAnthropic, config.KindGemini:
@@ -61,7 +63,8 @@ func (c *Catalogue) shared(p *provider, m Model) (llm.Provider, error) {
 	e := Endpoint{
 		Provider: p.name, Vendor: vendor, Kind: p.kind, BaseURL: p.base, Key: p.key, Bearer: p.bearer,
 		Header: p.header, Query: p.query, NoImages: key.noImages, Reasons: key.reasons, Known: key.known,
-		HTTP: c.http(), Idle: c.idle,
+		Completes: key.complete,
+		HTTP:      c.http(), Idle: c.idle,
 	}
 	if p.classic {
 		key.model = m.ID
@@ -78,6 +81,19 @@ func (c *Catalogue) shared(p *provider, m Model) (llm.Provider, error) {
 	}
 	c.clients[key] = made
 	return made, nil
+}
+
+// completes tells the models of OpenAI that refuse max_tokens, wherever they are
+// reached: its o models and GPT from 5 on. The open ones know both names.
+func completes(id string) bool {
+	words := split(lastPart(id))
+	if len(words) == 0 {
+		return false
+	}
+	if words[0] == "o1" || words[0] == "o3" || words[0] == "o4" {
+		return true
+	}
+	return len(words) > 1 && words[0] == "gpt" && isVersion(words[1]) && words[1] >= "5"
 }
 
 // script loads a script, once.

@@ -19,19 +19,20 @@ import (
 
 // Endpoint is what a client needs to know.
 type Endpoint struct {
-	Provider string // its name; parts that go back to their maker only carry it
-	Vendor   string // whose dialect is spoken there; empty if that is not known
-	Kind     config.Kind
-	BaseURL  string
-	Key      config.Secret
-	Bearer   bool // the key is sent as a bearer token where that is not usual
-	Header   []config.Pair
-	Query    []config.Pair
-	NoImages bool // the model understands no images
-	Reasons  bool // the model reasons; counts only if Known
-	Known    bool // whether it does is known
-	HTTP     *http.Client
-	Idle     time.Duration
+	Provider  string // its name; parts that go back to their maker only carry it
+	Vendor    string // whose dialect is spoken there; empty if that is not known
+	Kind      config.Kind
+	BaseURL   string
+	Key       config.Secret
+	Bearer    bool // the key is sent as a bearer token where that is not usual
+	Header    []config.Pair
+	Query     []config.Pair
+	NoImages  bool // the model understands no images
+	Reasons   bool // the model reasons; counts only if Known
+	Known     bool // whether it does is known
+	Completes bool // the model refuses max_tokens and wants max_completion_tokens
+	HTTP      *http.Client
+	Idle      time.Duration
 }
 
 // Dial makes a client. It reaches nothing.
@@ -87,6 +88,9 @@ func dial(e Endpoint) (llm.Provider, error) {
 		return openairesponses.New(o), nil
 	case config.KindOpenAI:
 		quirks := openaichat.QuirksOf(e.Vendor)
+		if quirks == (openaichat.Quirks{}) { // a gateway, which passes it on as it is
+			quirks.MaxCompletionTokens = e.Completes
+		}
 		quirks.NoImages = quirks.NoImages || e.NoImages
 		return openaichat.New(openaichat.Options{
 			Name: e.Provider, BaseURL: e.BaseURL, Key: e.Key.Reveal(),

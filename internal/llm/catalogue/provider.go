@@ -37,7 +37,7 @@ func (p *provider) ready() bool { return p.missing == "" }
 
 // elsewhere tells that another server stands in for the vendor's own.
 func (p *provider) elsewhere() bool {
-	return p.vendor.base != "" && !p.vendor.local && hostOf(p.base) != hostOf(p.vendor.base)
+	return p.vendor.base != "" && !p.vendor.local && !p.vendor.at(p.base)
 }
 
 // secrets are all the texts that must not be shown.
@@ -131,7 +131,7 @@ func (s settler) builtIn(v vendor, x config.Provider, said bool) *provider {
 	}
 	switch {
 	case p.kind != "":
-	case v.name == "openai" && p.base != v.base:
+	case v.name == "openai" && !v.at(p.base):
 		// Gateways that take OpenAI's place rarely know its newer format.
 		p.kind = config.KindOpenAI
 	default:
@@ -319,6 +319,13 @@ func vendorAt(base string) vendor {
 		}
 	}
 	return vendor{}
+}
+
+// at tells whether an address is the vendor's own, that of a region among them,
+// such as eu.api.openai.com.
+func (v vendor) at(address string) bool {
+	host, own := hostOf(address), hostOf(v.base)
+	return own != "" && (host == own || strings.HasSuffix(host, "."+own))
 }
 
 func hostOf(address string) string {

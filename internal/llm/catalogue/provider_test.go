@@ -155,3 +155,24 @@ func TestOllamaAddress(t *testing.T) {
 		}
 	}
 }
+
+func TestModelsThatRefuseMaxTokens(t *testing.T) {
+	for id, want := range map[string]bool{
+		"gpt-5": true, "gpt-5.6-terra": true, "openai/o3-mini": true, "gpt-4o": false, "gpt-4.1": false, "gpt-oss-120b": false, "llama": false, "": false,
+	} {
+		if completes(id) != want {
+			t.Errorf("%q: %v", id, !want)
+		}
+	}
+}
+
+func TestRegionsOfAVendor(t *testing.T) {
+	v := vendorOf("openai")
+	for address, want := range map[string]bool{
+		"https://api.openai.com/v1": true, "https://eu.api.openai.com/v1": true, "https://evilapi.openai.com.example/v1": false, "http://127.0.0.1:1/v1": false,
+	} {
+		if v.at(address) != want {
+			t.Errorf("%s: %v", address, !want)
+		}
+	}
+}

@@ -18,6 +18,8 @@ type lane struct {
 	queue queue
 	timer *time.Timer // set while there are places, and those who wait may not start yet; nil until first needed
 	seen  refusals
+
+	turned map[string]turned // by agent: those that a refusal made wait, see orElse
 }
 
 func newLane(name string, cfg *Config) *lane {

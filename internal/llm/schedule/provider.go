@@ -39,5 +39,9 @@ func (p Provider) Call(ctx context.Context, req *llm.Request, onDelta func(llm.D
 	defer func() { release(result) }()
 	reply, err := p.Next.Call(ctx, req, onDelta)
 	result.Err = err
-	return reply, err
+	if !p.Fallback {
+		return reply, err
+	}
+	release(result) // the lane has to know of a refusal before it is asked
+	return reply, p.Scheduler.lane(p.Lane).orElse(req.Caller.Agent, req.Caller.Turn, err)
 }

@@ -54,14 +54,44 @@ func TestProviderTellsTheLane(t *testing.T) {
 		p := schedule.Provider{Scheduler: b.Scheduler, Lane: lane, Fallback: true, Next: callFunc(func(context.Context, *llm.Request, func(llm.Delta)) (*llm.Reply, error) {
 			return nil, refusal
 		})}
-		if _, err := p.Call(t.Context(), &llm.Request{}, nil); !errors.Is(err, refusal) || errors.Is(err, schedule.ErrGaveUp) {
-			t.Errorf("got %v", err)
+		if _, err := p.Call(t.Context(), &llm.Request{}, nil); !errors.Is(err, refusal) || !errors.Is(err, schedule.ErrGaveUp) {
+			t.Errorf("with a fallback, told to wait a minute: %v", err)
 		}
 		if s := b.Stats(lane); s.RateLimited != 1 || s.CoolingUntil.IsZero() {
 			t.Errorf("the lane does not know: %+v", s)
 		}
 		if _, err := p.Call(t.Context(), &llm.Request{}, nil); !errors.Is(err, schedule.ErrGaveUp) {
 			t.Errorf("with a fallback, during a long cool-down: %v", err)
+		}
+		b.empty()
+	})
+}
+
+// TestProviderGivesUpInTime: short waits that a vendor asks for again and again
+// count together.
+func TestProviderGivesUpInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, schedule.Config{FallbackAfter: 20 * time.Second})
+		refusal := &llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 6 * time.Second}
+		p := schedule.Provider{Scheduler: b.Scheduler, Lane: lane, Fallback: true, Next: callFunc(func(context.Context, *llm.Request, func(llm.Delta)) (*llm.Reply, error) {
+			return nil, refusal
+		})}
+		for try := 1; ; try++ {
+			_, err := p.Call(t.Context(), &llm.Request{Caller: llm.Caller{Agent: "a", Turn: 3, Try: try}}, nil)
+			if errors.Is(err, schedule.ErrGaveUp) {
+				break
+			}
+			if !errors.Is(err, refusal) || time.Since(b.began) > time.Minute {
+				t.Fatalf("try %d after %s: %v", try, time.Since(b.began), err)
+			}
+			time.Sleep(refusal.RetryAfter)
+		}
+		if d := time.Since(b.began); d != 18*time.Second {
+			t.Errorf("gave up after %s", d)
+		}
+		p.Fallback = false
+		if _, err := p.Call(t.Context(), &llm.Request{Caller: llm.Caller{Agent: "b", Turn: 1}}, nil); errors.Is(err, schedule.ErrGaveUp) {
+			t.Errorf("without another model: %v", err)
 		}
 		b.empty()
 	})

@@ -15,46 +15,50 @@ var rules = []rule{
 			"model_context_window_exceeded", "string_above_max_length", "request_too_large", "tokens_limit_reached",
 		},
 		words: []string{
-			"prompt is too long",                        // Anthropic, Fireworks, Vertex
-			"input length and `max_tokens` exceed",      // Anthropic
-			"extra usage is required for long context",  // Anthropic, as 429
-			"maximum context length",                    // OpenAI, DeepSeek, vLLM, OpenRouter, Mistral, Ollama
-			"exceeds the context window",                // OpenAI Responses
-			"exceed the context window",                 // Together
-			"context window exceeds",                    // MiniMax
-			"reduce the length of the messages",         // OpenAI, Groq, Cerebras
-			"input token count … exceeds the maximum",   // Gemini
-			"exceeds the maximum number of tokens",      // Gemini
-			"too large for model with",                  // Mistral
-			"maximum prompt length is",                  // xAI
-			"tokens + `max_new_tokens` must be <=",      // Together, text-generation-inference
-			"tokens + max_new_tokens must be <=",        // the same, older
-			"exceeds the available context size",        // llama.cpp
-			"exceeded max context length",               // Ollama
-			"exceeds the context length",                // Ollama, LM Studio
-			"greater than the context length",           // LM Studio
-			"when context the overflows",                // LM Studio, in its words
-			"loaded with context length of only",        // LM Studio
-			"reached context length of",                 // LM Studio
-			"context size has been exceeded",            // LM Studio
-			"longer than the maximum model length",      // vLLM
-			"is longer than the model's context length", // SGLang
-			"input is too long for requested model",     // Bedrock
-			"number of tokens in the prompt cannot",     // Cohere
-			"exceeded model token limit",                // Moonshot
-			"prompt token count of … exceeds the limit", // GitHub Copilot
-			"prompt exceeds max length",                 // Z.ai
-			"range of input length should be",           // Alibaba
-			"request too large for … tokens per min",    // OpenAI and Groq, as 429 and 413: waiting does not help
-			"max_tokens must be at least 1, got -",      // vLLM, older
-			"tokens in request more than max tokens",    // GitHub Models, Cerebras
-			"request exceeds the maximum size",          // Anthropic, as 413
-			"request payload size exceeds the limit",    // Gemini
-			"total tokens of image and text exceed",     // ByteDance
-			"input tokens exceed the configured limit",  // OpenAI
-			"input length … exceeds … context length",   // Ollama
-			"context length exceeded",                   // proxies
-			"exceeds model context window",              // proxies
+			"prompt is too long",                         // Anthropic, Fireworks, Vertex
+			"input length and `max_tokens` exceed",       // Anthropic
+			"extra usage is required for long context",   // Anthropic, as 429
+			"maximum context length",                     // OpenAI, DeepSeek, vLLM, OpenRouter, Mistral, Ollama
+			"exceeds the context window",                 // OpenAI Responses
+			"exceed the context window",                  // Together
+			"context window exceeds",                     // MiniMax
+			"reduce the length of the messages",          // OpenAI, Groq, Cerebras
+			"input token count … exceeds the maximum",    // Gemini
+			"exceeds the maximum number of tokens",       // Gemini
+			"too large for model with",                   // Mistral
+			"maximum prompt length is",                   // xAI
+			"tokens + `max_new_tokens` must be <=",       // Together, text-generation-inference
+			"tokens + max_new_tokens must be <=",         // the same, older
+			"exceeds the available context size",         // llama.cpp
+			"exceeded max context length",                // Ollama
+			"exceeds the context length",                 // Ollama, LM Studio
+			"greater than the context length",            // LM Studio
+			"when context the overflows",                 // LM Studio, in its words
+			"loaded with context length of only",         // LM Studio
+			"reached context length of",                  // LM Studio
+			"context size has been exceeded",             // LM Studio
+			"longer than the maximum model length",       // vLLM
+			"is longer than the model's context length",  // SGLang
+			"input is too long for requested model",      // Bedrock
+			"number of tokens in the prompt cannot",      // Cohere
+			"exceeded model token limit",                 // Moonshot
+			"prompt token count of … exceeds the limit",  // GitHub Copilot
+			"prompt exceeds max length",                  // Z.ai
+			"range of input length should be",            // Alibaba
+			"request too large for … tokens per min",     // OpenAI and Groq, as 429 and 413: waiting does not help
+			"max_tokens must be at least 1, got -",       // vLLM, older
+			"tokens in request more than max tokens",     // GitHub Models, Cerebras
+			"request exceeds the maximum size",           // Anthropic, as 413
+			"request payload size exceeds the limit",     // Gemini
+			"total tokens of image and text exceed",      // ByteDance
+			"input tokens exceed the configured limit",   // OpenAI
+			"input length … exceeds … context length",    // Ollama
+			"context length exceeded",                    // proxies
+			"exceeds model context window",               // proxies
+			"input token count is … only supports up to", // Vertex AI
+			"must have less than … tokens. given:",       // text-generation-inference, as 422
+			"exceeds maximum input length",               // SGLang
+			"too many total text bytes",                  // Anthropic, Bedrock
 		},
 	},
 	{
