@@ -51,6 +51,10 @@ func (l *loops) follow(ev agent.Event, fx []agent.Effect, after agent.State) err
 		}
 	case agent.ToolFinished:
 		l.finished(ev)
+	case agent.Compacted:
+		if ev.OK { // what a call gave may no longer be in sight
+			l.known, l.lost = map[string]gave{}, false
+		}
 	case agent.ChildEnded:
 		if g := l.groups[l.started[ev.Task]]; g != nil && ev.Reason == agent.ReasonCompleted && !tooLate(l.closed, ev.Task) {
 			g.good++
