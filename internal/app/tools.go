@@ -64,7 +64,7 @@ func newTools(ctx context.Context, o Options, c *config.Config, st *sqlite.Store
 		t.warnings = append(t.warnings, notes[0])
 	}
 	hide := hidden(o, c)
-	t.shell = shell.New(shell.Options{Sandbox: box, Hide: hide, TempRoot: filepath.Join(o.Data, "tmp"), Extra: t.trees.extra})
+	t.shell = shell.New(shell.Options{Sandbox: box, Hide: hide, TempRoot: filepath.Join(o.Data, "tmp"), Cache: filepath.Join(o.Data, "cache"), Extra: t.trees.extra})
 	servers, warnings := serversOf(o, c)
 	t.warnings = append(t.warnings, warnings...)
 	t.mcp = mcp.New(mcp.Options{

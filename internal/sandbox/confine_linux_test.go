@@ -265,7 +265,7 @@ func TestLimits(t *testing.T) {
 		if out, ok := run(t, s, p, "head -c 2000000 /dev/zero > big"); ok {
 			t.Errorf("a file over the limit was written: %s", out)
 		}
-		if out, ok := run(t, s, p, `x=$(head -c 100000000 /dev/zero | tr '\0' x); sleep 60`); ok || !strings.Contains(out, "more than 60 MB") {
+		if out, ok := run(t, s, p, `x=$(head -c 100000000 /dev/zero | tr '\0' x); sleep 60; echo $?`); ok || !strings.Contains(out, "more than 60 MB") {
 			t.Errorf("memory: %v %s", ok, out)
 		}
 		p.Limits.Memory = 0

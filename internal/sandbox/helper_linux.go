@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -42,6 +43,19 @@ var wired atomic.Bool
 func usable() error {
 	if !wired.Load() {
 		return errors.New("this program does not call sandbox.Main first thing, so that it cannot be its own helper")
+	}
+	// A test binary may call Main only in the processes that play a command:
+	// as a helper it would run its tests, which start such processes again.
+	for pid := os.Getppid(); pid > 1; {
+		line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		if args := strings.SplitN(string(line), "\x00", 3); err == nil && len(args) > 1 && args[1] == HelperArg {
+			return errors.New("this program runs below a helper already, which could go on without end")
+		}
+		p, ok := readProcess(pid)
+		if !ok {
+			break
+		}
+		pid = p.parent
 	}
 	return nil
 }

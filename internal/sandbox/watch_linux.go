@@ -21,7 +21,8 @@ const (
 	sweepFor  = 3 * time.Second        // what cannot be killed is given up
 	sweepTick = 5 * time.Millisecond
 	watchTick = 200 * time.Millisecond
-	watchCost = 50 // the time between two looks, in times of what one takes
+	watchCost = 50              // the time between two looks, in times of what one takes,
+	watchMost = 2 * time.Second // but on a busy machine not longer than this
 )
 
 // watch starts argv and returns its exit code once nothing of it is left.
@@ -145,7 +146,7 @@ func (w *watcher) run(signals <-chan os.Signal) (int, error) {
 			fmt.Fprintf(os.Stderr, "\ncadre: stopped: %s\n", excess)
 			return w.sweep()
 		}
-		next.Reset(max(watchTick, watchCost*time.Since(begin)))
+		next.Reset(min(max(watchTick, watchCost*time.Since(begin)), watchMost))
 	}
 }
 
@@ -192,7 +193,7 @@ func (w *watcher) excess() string {
 		tasks += p.threads
 	}
 	switch {
-	case memory < 0:
+	case memory > w.Limits.Memory:
 		return fmt.Sprintf("the command used more than %d MB of memory", w.Limits.Memory>>20)
 	case tasks > w.Limits.Processes:
 		return fmt.Sprintf("the command ran more than %d processes and threads", w.Limits.Processes)

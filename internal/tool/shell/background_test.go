@@ -34,7 +34,7 @@ func TestBackground(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, shell.Options{})
 	b.fails("BashOutput", fields{"id": "bash-1"}, "you have none")
-	id := b.background("echo one; until test -e go; do sleep 0.02; done; echo two; cd /tmp; touch made; exit 4")
+	id := b.background("echo one; until test -e go; do sleep 0.02; done; echo two; mkdir sub; cd sub; touch made; exit 4")
 	var got string
 	for !strings.Contains(got, "one\n") {
 		got = said(b.use(t.Context(), "BashOutput", fields{"id": id, "wait": 0.05}))

@@ -108,7 +108,7 @@ func (e *execution) wait() ending {
 	_ = e.folder.SetReadDeadline(time.Now().Add(time.Second)) // nobody should be left who holds the other end
 	told, _ := io.ReadAll(io.LimitReader(e.folder, 8<<10))
 	_ = e.folder.Close()
-	if true {
+	if !e.Background {
 		end.moved = e.agent.moved(e.dir, lastLine(string(told)))
 	}
 	if e.before != nil {

@@ -297,6 +297,11 @@ func TestConflictIsTold(t *testing.T) {
 	if got := said(b.bash("echo four >> shared")); strings.Contains(got, "conflict") {
 		t.Errorf("told again: %q", got)
 	}
+	b.env.Ledger.Wrote(other, name, "v2")
+	b.env.Ledger.Saw(b.env, name, "v2")
+	if got := said(b.bash("echo five >> shared")); strings.Contains(got, "conflict") {
+		t.Errorf("told though it had seen the change: %q", got)
+	}
 }
 
 // What another agent is known to have written while a command ran is not
@@ -321,8 +326,8 @@ func TestTimeoutAndCancel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, shell.Options{Sandbox: box(t, name)})
-			r := b.use(t.Context(), "Bash", fields{"command": "echo before; trap '' TERM; setsid sleep 98765 & sleep 98765", "timeout": 1000})
-			if got := said(r); !strings.HasPrefix(got, "before\n") || !strings.Contains(got, "took longer than 1s") || !r.IsError {
+			r := b.use(t.Context(), "Bash", fields{"command": "echo before; trap '' TERM; setsid sleep 98765 & sleep 98765", "timeout": 4000})
+			if got := said(r); !strings.HasPrefix(got, "before\n") || !strings.Contains(got, "took longer than 4s") || !r.IsError {
 				t.Errorf("timeout: %q", got)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
