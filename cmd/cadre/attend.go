@@ -131,13 +131,33 @@ func choices(i store.Item) string {
 		var a orchestrate.Approval
 		wider := ""
 		if json.Unmarshal(i.Detail, &a) == nil && len(a.Allows) > 0 {
-			wider = fmt.Sprintf("\n  agent, role, subtree, chat   allow for that, also later: %s", strings.Join(a.Allows, ", "))
+			wider = "\n  agent, role, subtree, chat   allow for that, also later: " + shownRules(a.Allows)
 		}
 		return "y           allow once" + wider + "\n  n [why]     deny\n  anything else is a message to the orchestrator"
 	case "budget":
 		return "y           as much again\n  n           end with what there is\n  anything else is a message to the orchestrator"
 	}
 	return "Type the answer, or the number of a choice; /skip declines."
+}
+
+// mostRules and ruleLength bound what is shown of what an answer would allow.
+const (
+	mostRules  = 6
+	ruleLength = 100
+)
+
+// shownRules words rules on one line each of whatever is in them: a model has
+// a say in them, and the whole of the action stands above.
+func shownRules(rules []string) string {
+	var shown []string
+	for n, r := range rules {
+		if n == mostRules {
+			shown = append(shown, fmt.Sprintf("and %d more", len(rules)-n))
+			break
+		}
+		shown = append(shown, view.Cut(strings.Join(strings.Fields(view.Visible(r)), " "), ruleLength))
+	}
+	return strings.Join(shown, ", ")
 }
 
 // typed handles a line of the person at the terminal: an answer to what is

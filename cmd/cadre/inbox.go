@@ -117,7 +117,7 @@ func newInboxShow(g *globals) *cobra.Command {
 			}
 			fmt.Fprint(cmd.OutOrStdout(), view.Card(*i, 1<<30, time.Now()))
 			if i.Status == "closed" {
-				fmt.Fprintf(cmd.OutOrStdout(), "  answered: %s %s %s\n", strings.ReplaceAll(i.How, "_", " "), i.By, i.Answer)
+				fmt.Fprintf(cmd.OutOrStdout(), "  answered: %s %s %s\n", strings.ReplaceAll(i.How, "_", " "), view.Clean(i.By), view.Clean(i.Answer))
 			}
 			return nil
 		}),

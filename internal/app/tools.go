@@ -72,6 +72,14 @@ func newTools(ctx context.Context, o Options, c *config.Config, st *sqlite.Store
 		Roots: roots(o.Dir), Cache: filepath.Join(o.Data, "mcp"), Log: o.Log,
 	})
 	t.mcp.Start(ctx)
+	for _, s := range t.mcp.Status() {
+		if s.Error != "" {
+			t.warnings = append(t.warnings, fmt.Sprintf("the MCP server %s is not running, it is tried again: %s", s.Name, s.Error))
+		}
+		for _, w := range s.Warnings {
+			t.warnings = append(t.warnings, fmt.Sprintf("the MCP server %s: %s", s.Name, w))
+		}
+	}
 	t.control = orchestrate.NewControl(st, t.trees, askingOf(c))
 	all := slices.Concat(
 		files.Tools(), []tool.Tool{files.ReadImage(), orchestrate.ArtifactTool(st), search.Keyword(search.Options{Rank: rank})},

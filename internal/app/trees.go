@@ -18,6 +18,8 @@ import (
 type trees struct {
 	root string
 
+	settling sync.Mutex // held while work is settled: who comes second finds nothing left
+
 	mu   sync.Mutex
 	open map[string]worktree.Tree // those of this process, by agent
 }
@@ -89,6 +91,8 @@ func (t *trees) Inspect(ctx context.Context, agent, origin string) (orchestrate.
 // Settle implements orchestrate.Worktrees. What is discarded is kept as a
 // patch beside the worktrees, so that nothing is lost.
 func (t *trees) Settle(ctx context.Context, agent, origin, how string) (string, error) {
+	t.settling.Lock()
+	defer t.settling.Unlock()
 	tree, err := t.find(ctx, agent, origin)
 	if err != nil {
 		return "", err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cadre-dev/cadre/internal/agent"
@@ -43,6 +44,27 @@ func (p *Performer) decide(ctx context.Context, spec agent.Spec, name string, ac
 		return d, nil
 	}
 	return policy.Decide(req, grants), nil
+}
+
+// limitReading tells a tool which files it may show of those that its input
+// does not name. What cannot be decided may not be shown.
+func (p *Performer) limitReading(ctx context.Context, spec agent.Spec, env *tool.Env) {
+	policy, approved := p.policy(spec.Dir), env.Approved
+	read := func(name string) permission.Request {
+		return requestOf(spec, "Read", tool.Action{Class: tool.Reads, Paths: []string{name}})
+	}
+	guarded := policy.Guarded(read(""))
+	env.Guarded = guarded
+	env.MayRead = func(name string) bool {
+		d := policy.Decide(read(name), nil)
+		if d.Effect == permission.Ask && !approved {
+			var err error
+			if d, err = p.decide(ctx, spec, "Read", read(name).Action); err != nil {
+				return false
+			}
+		}
+		return d.Effect == permission.Allow || approved && d.Effect == permission.Ask
+	}
 }
 
 func requestOf(spec agent.Spec, name string, action tool.Action) permission.Request {
@@ -94,6 +116,24 @@ func (p *Performer) approval(job engine.Job, run agent.RunTool, input json.RawMe
 		ev.Deadline = job.Now().Add(p.approve).UnixMilli()
 	}
 	return ev
+}
+
+// approvedBy says who has allowed this exact action, for the record.
+func (p *Performer) approvedBy(ctx context.Context, spec agent.Spec, hash string) string {
+	const unknown = "an approval of this exact action"
+	if p.store == nil {
+		return unknown
+	}
+	items, err := p.store.Inbox(ctx, store.InboxQuery{Chat: spec.Chat, Agent: spec.ID, Closed: true})
+	if err != nil {
+		return unknown
+	}
+	for _, i := range slices.Backward(items) {
+		if i.Kind == "approval" && i.Grant == hash && i.By != "" {
+			return fmt.Sprintf("%s by %s (%s)", unknown, i.By, i.ID)
+		}
+	}
+	return unknown
 }
 
 // allowed tells whether an agent may use a tool in this way without asking

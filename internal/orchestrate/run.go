@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/engine"
@@ -53,12 +54,16 @@ func (p *Performer) RunTool(ctx context.Context, job engine.Job, run agent.RunTo
 			Text: fmt.Sprintf("Not allowed (%s). Do it another way, or say that it is not permitted.", d.By),
 		}}}, &d)
 	case permission.Ask:
-		if run.Grant != hash {
+		if run.Grant == "" {
 			return p.approval(job, run, input, action, hash, d)
 		}
-		d = permission.Decision{Effect: permission.Allow, By: "an approval of this exact action"}
+		d = permission.Decision{Effect: permission.Allow, By: p.approvedBy(ctx, job.Spec, hash)}
 	case permission.Allow:
 	}
+	// A command that may do anything reads what it needs, such as .env; only
+	// what is denied is kept from it.
+	env.Approved = !strings.HasPrefix(d.By, "preset ") || action.Class != tool.Reads
+	p.limitReading(ctx, job.Spec, &env)
 	if run.Class != agent.ClassRead {
 		if !start() {
 			return nil // no longer wanted

@@ -39,7 +39,7 @@ var runners = []runner{
 	{name: "jest", command: regexp.MustCompile(`\bjest\b|\bnpm\s+(run\s+)?test\b|\b(yarn|pnpm|bun)\s+(run\s+)?test\b|\bvitest\b|\bnpx\b|\bmocha\b`), sums: []*regexp.Regexp{
 		regexp.MustCompile(`(?m)^Tests:\s+(?:(?P<failed>\d+) failed, )?(?:\d+ skipped, )?(?:\d+ todo, )?(?:(?P<passed>\d+) passed, )?(?P<total>\d+) total`),
 		regexp.MustCompile(`(?m)^\s*Tests\s+(?:(?P<failed>\d+) failed \| )?(?P<passed>\d+) passed`),
-		regexp.MustCompile(`(?m)^\s*Tests\s+(?P<failed>\d+) failed\s`),
+		regexp.MustCompile(`(?m)^\s*Tests\s+(?P<failed>\d+) failed\s+\(`),
 		regexp.MustCompile(`(?m)^\s+(?P<passed>\d+) passing\b`),
 		regexp.MustCompile(`(?m)^\s+(?P<failed>\d+) failing\b`),
 	}},

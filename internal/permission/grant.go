@@ -174,7 +174,7 @@ func commandProposal(a tool.Action, seen sight) []string {
 	if a.Command != "" {
 		exact = []string{exactly + a.Command}
 	}
-	if !seen.simple {
+	if !seen.simple || a.Unconfined || seen.secret() {
 		return exact
 	}
 	var patterns []string
@@ -186,6 +186,14 @@ func commandProposal(a tool.Action, seen sight) []string {
 		patterns = append(patterns, pattern)
 	}
 	return patterns
+}
+
+// secret tells whether a command names what a built-in rule protects: having
+// allowed cat .env says nothing about cat id_rsa.
+func (s sight) secret() bool {
+	return slices.ContainsFunc(builtInRules(), func(r Rule) bool {
+		return slices.ContainsFunc(s.mentions, func(w word) bool { return mentionHits(r.Path, w) != no })
+	})
 }
 
 // kindOf is a pattern for commands of the same kind, if there is a harmless

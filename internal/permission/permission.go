@@ -12,7 +12,9 @@
 //     whole action allows it.
 //  4. An ask rule that matches asks.
 //  5. Allow rules and grants allow what they cover together.
-//  6. The preset: ask allows what only reads; edits also changes of files in
+//  6. What no sandbox confines asks, and only an answer to this exact action
+//     counts, whatever the rules and the preset allow.
+//  7. The preset: ask allows what only reads; edits also changes of files in
 //     the working folder; trusted everything. Commands still run in the
 //     sandbox, whatever is decided here.
 //
@@ -163,7 +165,7 @@ const (
 	perhaps           // a built-in rule may ask: any allow rule overrides it
 	protected         // a built-in rule asks: an allow rule with a path overrides it
 	asked             // a rule asks: a grant overrides it
-	nearlyDeny        // a deny rule may match: a grant of this exact action overrides it
+	nearlyDeny        // a deny rule may match, or nothing confines it: a grant of this exact action overrides it
 	denied            // a deny rule matches
 )
 
@@ -198,6 +200,9 @@ func (p *Policy) restrict(req Request, seen sight) restriction {
 	}
 	if result.weight == nearlyDeny {
 		result.by += ", which may apply"
+	}
+	if req.Action.Unconfined && result.weight < nearlyDeny {
+		result = restriction{weight: nearlyDeny, by: "no sandbox confines commands here"}
 	}
 	return result
 }

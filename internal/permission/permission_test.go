@@ -274,6 +274,8 @@ func TestHashChangesWithEveryField(t *testing.T) {
 			v.SetString(v.String() + "\xff")
 		case reflect.Slice:
 			v.Set(reflect.ValueOf(append(slices.Clone(v.Interface().([]string)), "")))
+		case reflect.Bool:
+			v.SetBool(!v.Bool())
 		default:
 			t.Fatalf("Hash does not know fields such as %s", kind.Field(i).Name)
 		}
@@ -404,4 +406,34 @@ func TestWhatAlwaysHolds(t *testing.T) {
 			t.Fatalf("approved, and then %+v", answered)
 		}
 	})
+}
+
+// Where nothing confines commands, neither rules nor presets let one run
+// unasked; only an answer to that very command does.
+func TestUnconfined(t *testing.T) {
+	t.Parallel()
+	rules, err := ParseRules(Allow, "test", []string{"Bash", "Bash(touch *)"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, preset := range []Preset{PresetAsk, Edits, Trusted} {
+		p := Policy{Preset: preset, Rules: rules}
+		req := Request{Tool: "Bash", Agent: "c", Chat: "c", Action: tool.Action{
+			Class: tool.Executes, Command: "touch x", Commands: []string{"touch x"}, Shown: "touch x", Unconfined: true,
+		}}
+		if d := p.Decide(req, nil); d.Effect != Ask {
+			t.Errorf("%s: %v", preset, d)
+		}
+		other := req
+		other.Action.Command, other.Action.Commands, other.Action.Shown = "touch y", []string{"touch y"}, "touch y"
+		if d := p.Decide(other, req.Grants(Chat, "i", "me")); d.Effect != Ask {
+			t.Errorf("%s: a grant for another: %v", preset, d)
+		}
+		if d := p.Decide(req, req.Grants(Once, "i", "me")); d.Effect != Allow {
+			t.Errorf("%s: a grant for this one: %v", preset, d)
+		}
+	}
+	if d := (&Policy{Preset: ReadOnly}).Decide(Request{Tool: "Bash", Action: tool.Action{Class: tool.Executes, Command: "ls", Unconfined: true}}, nil); d.Effect != Deny {
+		t.Errorf("read-only: %v", d)
+	}
 }

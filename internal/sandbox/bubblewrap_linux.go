@@ -94,6 +94,7 @@ func (b bubblewrap) args(p Policy) []string {
 	}
 	args = append(args, bind, p.Dir, p.Dir)
 	if p.Write {
+		args = append(args, protect(p)...)
 		for _, path := range p.Extra {
 			args = append(args, "--bind", path, path)
 		}
@@ -102,4 +103,25 @@ func (b bubblewrap) args(p Policy) []string {
 		args = append(args, "--bind", p.Cache, p.Cache)
 	}
 	return slices.Concat(args, inner, closed)
+}
+
+// protect makes what is to be protected read-only. The folders above become
+// mounts, too: what is a mount cannot be moved away and replaced.
+func protect(p Policy) []string {
+	var above, fixed []string
+	for _, path := range p.Protect {
+		if !within(p.Dir, path) || path == p.Dir {
+			continue
+		}
+		fixed = append(fixed, "--ro-bind", path, path)
+		for parent := filepath.Dir(path); parent != p.Dir; parent = filepath.Dir(parent) {
+			above = append(above, parent)
+		}
+	}
+	slices.Sort(above) // a folder stands before what is in it, which a later mount of it would cover
+	var args []string
+	for _, path := range slices.Compact(above) {
+		args = append(args, "--bind", path, path)
+	}
+	return append(args, fixed...)
 }

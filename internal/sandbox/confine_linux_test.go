@@ -349,3 +349,38 @@ func TestFindSaysWhatIsMissing(t *testing.T) {
 		t.Errorf("%s: %q", s.Name(), notes)
 	}
 }
+
+// What is protected stays as it is though the folder around it may be written,
+// and cannot be moved away either.
+func TestProtect(t *testing.T) {
+	t.Parallel()
+	each(t, all, func(t *testing.T, s sandbox.Sandbox) {
+		if s.Name() != sandbox.Bubblewrap {
+			t.Skip("only bubblewrap can")
+		}
+		p := policy(t)
+		p.Write = true
+		hooks, config := filepath.Join(p.Dir, ".git", "hooks"), filepath.Join(p.Dir, ".git", "config")
+		if err := os.MkdirAll(hooks, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(config, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.Protect = []string{config, hooks, filepath.Join(p.Dir, "missing")}
+		for _, line := range []string{
+			"echo new > .git/config", "echo new > .git/c && mv .git/c .git/config", "rm .git/config", "touch .git/hooks/pre-commit",
+			"mv .git/hooks .git/other", "mv .git other", "chmod 777 .git/config",
+		} {
+			if out, ok := run(t, s, p, line); ok {
+				t.Errorf("%s: %s", line, out)
+			}
+		}
+		if out, ok := run(t, s, p, "echo x > .git/index && echo y > file"); !ok {
+			t.Errorf("what is beside cannot be written: %s", out)
+		}
+		if b, err := os.ReadFile(config); string(b) != "old" {
+			t.Errorf("%q %v", b, err)
+		}
+	})
+}

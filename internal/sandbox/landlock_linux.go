@@ -54,6 +54,7 @@ func (l landlocked) Gaps() []string {
 		"/tmp is not private: it can be read, and only the folder in TMPDIR can be written",
 		"where the kernel allows no network namespace, a command without network has no loopback either",
 		"other processes can be seen",
+		"a command that may write can change the configuration and the hooks of git in the working folder",
 		"there is no shared memory (/dev/shm), without which some programs fail, such as multiprocessing in Python",
 	}
 	if l.abi < abiScoped {

@@ -31,6 +31,7 @@ type Policy struct {
 	Cache   string   // a folder for the caches of build tools; empty: below Temp
 	Hide    []string // files and folders it must not read, such as keys
 	Extra   []string // further folders it may write, such as the git folder of a worktree
+	Protect []string // files and folders in Dir that it must not change though it may write Dir, where the sandbox can
 
 	Limits Limits
 }
@@ -185,6 +186,7 @@ func (p Policy) resolved() (Policy, error) {
 	}
 	p.Extra = existing(p.Extra)
 	p.Hide = existing(p.Hide)
+	p.Protect = existing(p.Protect)
 	return p, nil
 }
 

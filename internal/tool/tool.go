@@ -61,6 +61,10 @@ type Action struct {
 	Shown    string   `json:"shown"`              // the exact action as a person is shown it: a diff, a command, an address
 	Digest   string   `json:"digest,omitempty"`   // hash of whatever else it depends on, such as the files as they are
 	Reason   string   `json:"reason,omitempty"`   // why, as the model says
+
+	// Unconfined: nothing keeps what it runs to the working folder, so that a
+	// person is asked for it, whatever is allowed otherwise.
+	Unconfined bool `json:"unconfined,omitempty"`
 }
 
 // Env is what a tool may know about the agent that uses it.
@@ -71,6 +75,13 @@ type Env struct {
 	Role  string
 	Dir   string // the working folder, absolute; a tool does not leave it
 	Call  string // names this use of the tool, the same if it is repeated after a crash
+
+	// MayRead tells whether the content of a file, named inside the working
+	// folder, may be shown. A use that was asked for and allowed may show what
+	// is only to be asked for; what is denied it may not show either. nil: any.
+	MayRead  func(name string) bool
+	Guarded  func(name string) bool // cheaper: whether MayRead is worth asking about what has this name, not about what it is in
+	Approved bool                   // this use was asked for, and allowed
 
 	Ledger *Ledger           // who has read and written which file; nil: nobody keeps it
 	Output func(text string) // shows output while the tool runs; nil: nobody looks

@@ -39,7 +39,7 @@ func ItemAction(i store.Item) string {
 	case "budget":
 		return "Spent so far: " + Clean(i.Action) + ". Allow as much again?"
 	}
-	return Clean(i.Action)
+	return Visible(i.Action)
 }
 
 // Question is a question of an item, as far as it can be shown.

@@ -87,6 +87,31 @@ func Clean(s string) string {
 	}, s)
 }
 
+// Visible is Clean for what a person decides about: nothing is left out, what
+// could deceive is written out. Line ends of Windows are those of all others.
+func Visible(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ReplaceAll(s, "\r\n", "\n") {
+		switch {
+		case r == '\n' || r == '\t':
+			b.WriteRune(r)
+		case r < 0x20: // the pictures of control characters
+			b.WriteRune('\u2400' + r)
+		case unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || isBidi(r) || isInvisible(r):
+			fmt.Fprintf(&b, "‹%U›", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// isInvisible tells characters that take no room and say nothing. Those that
+// join emoji are none of them.
+func isInvisible(r rune) bool {
+	return r == '\u00ad' || r == '\u200b' || r == '\u2060' || r == '\ufeff' || r >= 0xe0000 && r <= 0xe007f
+}
+
 // isBidi tells the characters that reorder what stands around them, with which
 // a text could show something else than it says.
 func isBidi(r rune) bool {

@@ -212,3 +212,19 @@ func TestJSON(t *testing.T) {
 	}
 	golden(t, "lines.jsonl", b.String())
 }
+
+func TestVisible(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"touch x # \x1b[2J\x1b[1;1H": "touch x # ␛[2J␛[1;1H",
+		"a\rb":                       "a␍b",
+		"a\r\nb\tc\n":                "a\nb\tc\n",
+		"x\u202ey\u200bz":            "x‹U+202E›y‹U+200B›z",
+		"\x7f\u009b":                 "‹U+007F›‹U+009B›",
+		"Füße 👩‍💻":                   "Füße 👩‍💻",
+	} {
+		if got := Visible(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}

@@ -32,6 +32,7 @@ type folder struct {
 	dir     string // as the agent knows it
 	target  string // dir without symbolic links
 	outside error  // what os.Root answers to a path that leaves it
+	mayRead func(name string) bool
 }
 
 func openFolder(env tool.Env) (*folder, error) {
@@ -42,7 +43,10 @@ func openFolder(env tool.Env) (*folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the working folder: %w", err)
 	}
-	f := &folder{root: root, dir: filepath.Clean(env.Dir)}
+	f := &folder{root: root, dir: filepath.Clean(env.Dir), mayRead: env.MayRead}
+	if f.mayRead == nil {
+		f.mayRead = func(string) bool { return true }
+	}
 	f.target = f.dir
 	if target, err := filepath.EvalSymlinks(f.dir); err == nil {
 		f.target = target

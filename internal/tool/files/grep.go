@@ -82,7 +82,7 @@ func grep(ctx context.Context, w *walker, in grepInput) (tool.Result, error) {
 	}
 	s := &search{
 		matcher: m, context: int(in.Context), max: in.Max.or(grepMatches),
-		text: newLines(grepLineBytes),
+		text: newLines(grepLineBytes), mayRead: w.f.mayRead,
 	}
 	if info.IsDir() {
 		err = w.walk(ctx, start, func(name string, link bool) error {
@@ -122,6 +122,9 @@ type search struct {
 	binary     int // files left out
 	unreadable int // files left out
 	cut        int // lines searched in part
+	withheld   int // files with matches that may not be shown
+
+	mayRead func(name string) bool
 }
 
 type numberedLine struct {
@@ -145,7 +148,7 @@ func (s *search) file(ctx context.Context, name string, file io.ReadCloser) erro
 		if s.hopeless() {
 			return nil
 		}
-		err = s.lines(ctx, shown(name))
+		err = s.lines(ctx, name)
 	}
 	switch {
 	case err == nil, errors.Is(err, fs.SkipAll):
@@ -164,7 +167,8 @@ func (s *search) hopeless() bool {
 	return errors.Is(err, io.EOF) && !bytes.Contains(whole, s.matcher.needle)
 }
 
-func (s *search) lines(ctx context.Context, name string) error {
+func (s *search) lines(ctx context.Context, path string) error {
+	name := shown(path)
 	var before []numberedLine // context that a match may still need
 	after := 0                // context that the last match still needs
 	last := 0                 // the line last shown
@@ -190,6 +194,9 @@ func (s *search) lines(ctx context.Context, name string) error {
 			}
 		}
 		switch {
+		case at != nil && last == 0 && !s.mayRead(path):
+			s.withheld++
+			return nil
 		case at != nil:
 			first := n - len(before)
 			if s.context > 0 && s.out.Len() > 0 && (last == 0 || first > last+1) {
@@ -242,6 +249,9 @@ func (s *search) answer(in grepInput) string {
 	}
 	if s.unreadable > 0 {
 		fmt.Fprintf(&s.out, "[files that could not be read: %d]\n", s.unreadable)
+	}
+	if s.withheld > 0 {
+		fmt.Fprintf(&s.out, "[files with matches that are not shown, as reading them asks first or is denied: %d]\n", s.withheld)
 	}
 	if s.cut > 0 {
 		fmt.Fprintf(&s.out, "[lines of which only the first MB was searched: %d]\n", s.cut)

@@ -213,3 +213,18 @@ func TestGrepLimits(t *testing.T) {
 	}
 	contains(t, message.Text(res.Parts), "No match in 3 files.\n", "[incomplete: stopped after 3 files and folders; name a narrower path]\n")
 }
+
+// A search shows nothing of what may not be read, and says that there is more.
+func TestGrepWithholds(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{".env": "before\nthe key\n", "main.go": "before\nthe key\n"})
+	env := tool.Env{Dir: dir, MayRead: func(name string) bool { return name != ".env" }}
+	res, err := runGrep(t.Context(), env, []byte(`{"pattern":"key","context":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := message.Text(res.Parts)
+	if strings.Contains(got, ".env") || !strings.Contains(got, "main.go:2: the key") || !strings.Contains(got, "not shown") {
+		t.Errorf("%s", got)
+	}
+}

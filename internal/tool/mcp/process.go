@@ -104,6 +104,11 @@ func (s *server) command(ctx context.Context, p *process) (*exec.Cmd, error) {
 		ownGroup(cmd)
 		return cmd, nil
 	}
+	if o.TempRoot != "" { // nobody may have needed it yet
+		if err := os.MkdirAll(o.TempRoot, 0o700); err != nil {
+			return nil, fmt.Errorf("making its temp folder: %w", err)
+		}
+	}
 	var err error
 	if p.temp, err = os.MkdirTemp(o.TempRoot, "mcp-"+s.id+"-"); err != nil {
 		return nil, fmt.Errorf("making its temp folder: %w", err)

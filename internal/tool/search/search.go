@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -123,6 +124,13 @@ func (s *searcher) run(ctx context.Context, env tool.Env, raw json.RawMessage) (
 	c := newCollection(keywords, len(names))
 	if err := c.collect(ctx, tree, names, s.filter(ctx, env.Dir, keywords, names)); err != nil {
 		return tool.Result{}, fmt.Errorf("searching: %w", err)
+	}
+	if env.MayRead != nil {
+		all := len(c.files)
+		c.files = slices.DeleteFunc(c.files, func(f *candidate) bool { return !env.MayRead(f.name) })
+		if n := all - len(c.files); n > 0 {
+			note += fmt.Sprintf("[files that match and are not shown, as reading them asks first or is denied: %d]\n", n)
+		}
 	}
 	found := s.order(ctx, env, in.Query, c)
 	if err := ctx.Err(); err != nil {

@@ -108,6 +108,7 @@ func (s *Shell) planBash(_ context.Context, env tool.Env, input json.RawMessage)
 		a.Shown += "\n[in the background]"
 	}
 	if !s.options.Sandbox.Confines() {
+		a.Unconfined = true
 		a.Shown += "\n[not confined: it can read, write and reach whatever you can]"
 	}
 	return a, nil

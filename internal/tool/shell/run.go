@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -62,6 +64,14 @@ func (s *Shell) start(ctx context.Context, env tool.Env, r request, out *output)
 	if s.options.TempRoot != "" { // agents do not look into each other's
 		policy.Hide = append(slices.Clone(policy.Hide), s.options.TempRoot)
 	}
+	if !r.reads {
+		policy.Protect = gitPrograms(r.agent.root)
+	}
+	withheld, err := withheldFrom(env, r.agent.root)
+	if err != nil {
+		return nil, err
+	}
+	policy.Hide = slices.Concat(policy.Hide, withheld)
 	if s.options.Extra != nil {
 		policy.Extra = s.options.Extra(env.Agent)
 	}
@@ -96,6 +106,71 @@ func (s *Shell) start(ctx context.Context, env tool.Env, r request, out *output)
 		return nil, fmt.Errorf("starting the command: %w", err)
 	}
 	return e, nil
+}
+
+// gitPrograms are the parts of a repository that name programs which git runs,
+// outside the sandbox when a person uses it: who may write them has left the
+// sandbox.
+func gitPrograms(root string) []string {
+	git := filepath.Join(root, ".git")
+	info, err := os.Lstat(git)
+	switch {
+	case err != nil:
+		return nil
+	case !info.IsDir(): // a link, or the file of a worktree or submodule
+		return []string{git}
+	}
+	out := []string{filepath.Join(git, "config"), filepath.Join(git, "hooks"), filepath.Join(git, "commondir")}
+	// Submodules have their own.
+	for _, pattern := range []string{"modules/*/config", "modules/*/hooks", "modules/*/*/config", "modules/*/*/hooks", "config.worktree", "worktrees/*/config.worktree"} {
+		found, err := filepath.Glob(filepath.Join(globQuoted(git), pattern))
+		if err == nil {
+			out = append(out, found...)
+		}
+	}
+	return out
+}
+
+func globQuoted(path string) string {
+	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
+}
+
+// mostWithheld bounds the files of the working folder that are hidden from a
+// command: each takes a mount.
+const mostWithheld = 500
+
+// withheldFrom lists the files and folders of the working folder that the
+// agent may not read: a command that names none of them, such as grep -r, would
+// show them all the same.
+func withheldFrom(env tool.Env, root string) ([]string, error) {
+	if env.MayRead == nil || env.Guarded == nil {
+		return nil, nil
+	}
+	var out []string
+	entries := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return nil //nolint:nilerr // what cannot be looked at cannot be shown either
+		}
+		if entries++; entries > maxEntries {
+			return fs.SkipAll
+		}
+		if d.Name() == ".git" && d.IsDir() {
+			return fs.SkipDir
+		}
+		name := filepath.ToSlash(path[len(root)+1:])
+		if !env.Guarded(name) || env.MayRead(name) {
+			return nil
+		}
+		if out = append(out, path); len(out) > mostWithheld {
+			return fmt.Errorf("more than %d files of the working folder may not be read without asking: no command can be kept from them; narrow the rules", mostWithheld)
+		}
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return out, err
 }
 
 // wait returns once nothing of the command is left.
