@@ -4,7 +4,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -198,9 +197,17 @@ func (g *globals) answer(cmd *cobra.Command, id string, a orchestrate.Answer) (e
 		return err
 	}
 	a.By = localUser().Name
-	said, err := g.withHeld(cmd.Context(), dir, func(held *app.App) (string, error) {
+	said, err := g.withHeld(dir, func(held *app.App) (string, error) {
 		return held.Inbox.Answer(cmd.Context(), id, a)
 	})
+	if errors.Is(err, store.ErrInUse) {
+		// Whoever works on it takes the answer, if it listens.
+		there, doorErr := atDoor(cmd.Context(), dir, id, a)
+		if errors.Is(doorErr, errNoDoor) {
+			return g.notOpened(dir, err)
+		}
+		said, err = there, doorErr
+	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return g.noItem(id, err)
@@ -214,10 +221,10 @@ func (g *globals) answer(cmd *cobra.Command, id string, a orchestrate.Answer) (e
 }
 
 // withHeld opens the data folder for a change that is only stored.
-func (g *globals) withHeld(ctx context.Context, dir string, do func(*app.App) (string, error)) (said string, err error) {
+func (g *globals) withHeld(dir string, do func(*app.App) (string, error)) (said string, err error) {
 	held, err := app.Open(app.Options{Data: dir, Hold: true})
 	if err != nil {
-		return "", g.notOpened(dir, err)
+		return "", err
 	}
 	defer func() {
 		if closed := held.Close(); closed != nil && err == nil {

@@ -84,6 +84,12 @@ func (g *globals) run(cmd *cobra.Command, o *runOptions) (err error) {
 			err = fmt.Errorf("closing the data folder: %w", closed)
 		}
 	}()
+	shut, err := openDoor(dir, s.app)
+	if err != nil {
+		log.Warn("answers from elsewhere cannot be taken", "err", err) // a folder that has no sockets
+	} else {
+		defer shut()
+	}
 	return s.run(cmd.Context())
 }
 

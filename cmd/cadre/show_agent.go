@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,6 +69,9 @@ func (s *shower) agentText(t *view.Tree, a *view.Agent, transcript *view.Transcr
 			incidents = incidents[1:]
 		}
 		writeMessage(&b, m)
+		if did := view.Did(called(transcript, row.Call)); did != "" {
+			fmt.Fprintf(&b, "  (%s)\n", did)
+		}
 		if m.Kind == message.KindReply {
 			said = m.Text()
 		}
@@ -82,6 +86,15 @@ func (s *shower) agentText(t *view.Tree, a *view.Agent, transcript *view.Transcr
 		section(&b, "Result", a.Task.Result)
 	}
 	return b.String(), nil
+}
+
+// called finds the tool call of an id.
+func called(t *view.Transcript, id string) store.ToolCall {
+	k := slices.IndexFunc(t.ToolCalls, func(c store.ToolCall) bool { return c.ID == id && id != "" })
+	if k < 0 {
+		return store.ToolCall{}
+	}
+	return t.ToolCalls[k]
 }
 
 // writeIncident tells what happened between two messages.

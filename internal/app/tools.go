@@ -55,6 +55,10 @@ func (t *tools) close() error {
 // others from working: it is told as a warning.
 func newTools(ctx context.Context, o Options, c *config.Config, st *sqlite.Store, roles *role.Registry, rank rankFunc) (*tools, error) {
 	t := &tools{ledger: tool.NewLedger(), trees: &trees{root: filepath.Join(o.Data, "worktrees")}}
+	// The lock is held: what is left there is of a process that was killed.
+	if err := os.RemoveAll(filepath.Join(o.Data, "tmp")); err != nil {
+		t.warnings = append(t.warnings, fmt.Sprintf("old temp folders could not be removed: %v", err))
+	}
 	var err error
 	if t.policy, t.warnings, err = policyOf(c, o.Mode); err != nil {
 		return nil, err
@@ -168,7 +172,7 @@ func hidden(o Options, c *config.Config) []string {
 			out = append(out, f)
 		}
 	}
-	for _, name := range []string{"cadre.db", "cadre.db-wal", "cadre.db-shm", "mcp"} {
+	for _, name := range []string{"cadre.db", "cadre.db-wal", "cadre.db-shm", "cadre.log", "token", "server.json", "mcp"} {
 		out = append(out, filepath.Join(o.Data, name))
 	}
 	return out

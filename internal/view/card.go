@@ -6,6 +6,8 @@ package view
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,10 +46,21 @@ func ItemAction(i store.Item) string {
 
 // Question is a question of an item, as far as it can be shown.
 type Question struct {
-	Question string   `json:"question"`
-	Multiple bool     `json:"multiple"`
-	URL      string   `json:"url"`
-	Options  []Option `json:"options"`
+	Question string `json:"question"`
+	Multiple bool   `json:"multiple"`
+	URL      string `json:"url"`
+	Schema   struct {
+		Properties map[string]Field `json:"properties"`
+		Required   []string         `json:"required"`
+	} `json:"schema"`
+	Options []Option `json:"options"`
+}
+
+// Field is a value that a tool server asks for.
+type Field struct {
+	Type        string `json:"type"`
+	Description string `json:"description"`
+	Enum        []any  `json:"enum"`
 }
 
 // Option is a choice of a question.
@@ -100,8 +113,42 @@ func questionLines(action string) string {
 			}
 			lines = append(lines, line)
 		}
+		lines = append(lines, fieldLines(q)...)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// fieldLines lists the values that a tool server asks for.
+func fieldLines(q Question) []string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(q.Schema.Properties)) {
+		f := q.Schema.Properties[name]
+		line := fmt.Sprintf("  %s (%s", Clean(name), Clean(f.Type))
+		if slices.Contains(q.Schema.Required, name) {
+			line += ", required"
+		}
+		line += ")"
+		if len(f.Enum) > 0 {
+			line += fmt.Sprintf(": one of %s", Clean(fmt.Sprint(f.Enum)))
+		}
+		if f.Description != "" {
+			line += ": " + Clean(f.Description)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// asks is what made an approval be asked for, and where the work is done.
+func asks(i store.Item) string {
+	var in struct {
+		Why string `json:"why"`
+		Dir string `json:"dir"`
+	}
+	if i.Kind != "approval" || json.Unmarshal(i.Detail, &in) != nil || in.Why == "" {
+		return ""
+	}
+	return fmt.Sprintf("asked because of: %s; in %s", FirstLine(Clean(in.Why)), Clean(in.Dir))
 }
 
 // Card shows an item whole, within a number of lines of its action (0: the
@@ -123,8 +170,10 @@ func Card(i store.Item, most int, now time.Time) string {
 		}
 		fmt.Fprintf(&b, "  │ %s\n", line)
 	}
-	if then := ItemDeadline(i, now); then != "" {
-		fmt.Fprintf(&b, "  %s\n", then)
+	for _, line := range []string{asks(i), ItemDeadline(i, now)} {
+		if line != "" {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
 	}
 	return b.String()
 }

@@ -19,6 +19,7 @@ import (
 type Transcript struct {
 	Messages    []store.Message   `json:"messages"` // all of them, cleared and summarised ones too
 	ModelCalls  []store.ModelCall `json:"model_calls"`
+	ToolCalls   []store.ToolCall  `json:"tool_calls"` // with the record of what each did and who decided
 	Compactions []Compaction      `json:"compactions"`
 }
 
@@ -53,6 +54,9 @@ func LoadTranscript(ctx context.Context, st store.Store, id string) (*Transcript
 	}
 	if t.ModelCalls, err = st.ModelCalls(ctx, id); err != nil {
 		return nil, fmt.Errorf("reading the model calls of %s: %w", id, err)
+	}
+	if t.ToolCalls, err = st.ToolCalls(ctx, id); err != nil {
+		return nil, fmt.Errorf("reading the tool calls of %s: %w", id, err)
 	}
 	log, err := st.Log(ctx, id)
 	if err != nil {

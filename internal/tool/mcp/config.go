@@ -59,13 +59,12 @@ type ServerConfig struct {
 	secrets []string // values that came from the environment, never to be shown
 }
 
-// SandboxConfig loosens or tightens the sandbox of a stdio server. By default
-// it may use the network, as most servers are bridges to a service, and write
-// its folder.
+// SandboxConfig loosens the sandbox of a stdio server. By default it may write
+// its folder and has no network.
 type SandboxConfig struct {
-	Off       bool     // run it as it is
-	NoNetwork bool     // keep it from the network
-	Write     []string // further folders that it may write
+	Off     bool     // run it as it is
+	Network bool     // let it use the network
+	Write   []string // further folders that it may write
 }
 
 // String names the server without anything that could be secret.
@@ -223,7 +222,7 @@ func (p *parser) parse(raw json.RawMessage) (ServerConfig, error) {
 	c := ServerConfig{
 		Disabled: e.Disabled || e.Enabled != nil && !*e.Enabled,
 		Trust:    e.Trust, Timeout: time.Duration(e.Timeout), Include: e.Include, Exclude: e.Exclude,
-		Sandbox: SandboxConfig{Off: e.Sandbox.off, NoNetwork: e.Sandbox.Network != nil && !*e.Sandbox.Network, Write: e.Sandbox.Write},
+		Sandbox: SandboxConfig{Off: e.Sandbox.off, Network: e.Sandbox.Network != nil && *e.Sandbox.Network, Write: e.Sandbox.Write},
 	}
 	kind := strings.ToLower(e.Type + e.Transport)
 	var err error

@@ -79,7 +79,7 @@ func TestParseServers(t *testing.T) {
 		"sandbox": {
 			`{"mcpServers":{"s":{"command":"x","sandbox":{"network":false,"write":["/y"]}}}}`,
 			func(c ServerConfig) bool {
-				return c.Sandbox.NoNetwork && !c.Sandbox.Off && slices.Equal(c.Sandbox.Write, []string{"/y"})
+				return !c.Sandbox.Network && !c.Sandbox.Off && slices.Equal(c.Sandbox.Write, []string{"/y"})
 			}, nil,
 		},
 		"no sandbox": {`{"mcpServers":{"s":{"command":"x","sandbox":false}}}`, func(c ServerConfig) bool { return c.Sandbox.Off }, nil},

@@ -366,7 +366,7 @@ func TestSandbox(t *testing.T) {
 	t.Parallel()
 	box := fakeSandbox{make(chan sandbox.Policy, 1)}
 	config := stdio("new")
-	config.Sandbox = SandboxConfig{NoNetwork: true, Write: []string{"/var/cache/x"}}
+	config.Sandbox = SandboxConfig{Write: []string{"/var/cache/x"}}
 	off := stdio("new")
 	off.Sandbox.Off = true
 	dir, cache, temp := t.TempDir(), t.TempDir(), t.TempDir()

@@ -114,7 +114,7 @@ func (s *server) command(ctx context.Context, p *process) (*exec.Cmd, error) {
 		return nil, fmt.Errorf("making its temp folder: %w", err)
 	}
 	policy := sandbox.Policy{
-		Dir: dir, Write: true, Network: !c.Sandbox.NoNetwork, Temp: p.temp,
+		Dir: dir, Write: true, Network: c.Sandbox.Network, Temp: p.temp,
 		Hide: o.Hide, Extra: c.Sandbox.Write, Limits: o.Limits,
 	}
 	if o.Cache != "" {

@@ -4,6 +4,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -23,8 +24,8 @@ var outputDescription string
 var killDescription string
 
 const (
-	outputSchema = `{"type":"object","properties":{"id":{"type":"string"},"wait":{"type":"number","minimum":0}},"required":["id"],"additionalProperties":false}`
-	killSchema   = `{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"additionalProperties":false}`
+	outputSchema = `{"type":"object","properties":{"id":{"type":"string"},"wait":{"type":"number","minimum":0},"bash_id":{"type":"string","deprecated":true}},"additionalProperties":false}`
+	killSchema   = `{"type":"object","properties":{"id":{"type":"string"},"shell_id":{"type":"string","deprecated":true},"bash_id":{"type":"string","deprecated":true}},"additionalProperties":false}`
 
 	maxRunning = 8  // background commands of an agent at a time
 	maxJobs    = 24 // that are remembered, with their output
@@ -144,13 +145,14 @@ func (s *Shell) outputTool() tool.Tool {
 		Name: "BashOutput", Description: text(outputDescription), Schema: json.RawMessage(outputSchema), Class: tool.Reads, Polls: true,
 		Run: func(ctx context.Context, env tool.Env, input json.RawMessage) (tool.Result, error) {
 			in, err := decode[struct {
-				ID   string  `json:"id"`
-				Wait float64 `json:"wait"`
+				ID    string  `json:"id"`
+				Other string  `json:"bash_id"` // as some models are used to
+				Wait  float64 `json:"wait"`
 			}](input)
 			if err != nil {
 				return tool.Result{}, err
 			}
-			a, j, err := s.job(env, in.ID)
+			a, j, err := s.job(env, cmp.Or(in.ID, in.Other))
 			if err != nil {
 				return tool.Result{}, err
 			}
@@ -174,12 +176,14 @@ func (s *Shell) killTool() tool.Tool {
 		Name: "KillBash", Description: text(killDescription), Schema: json.RawMessage(killSchema), Class: tool.Reads,
 		Run: func(_ context.Context, env tool.Env, input json.RawMessage) (tool.Result, error) {
 			in, err := decode[struct {
-				ID string `json:"id"`
+				ID    string `json:"id"`
+				Other string `json:"shell_id"` // as some models are used to
+				Older string `json:"bash_id"`
 			}](input)
 			if err != nil {
 				return tool.Result{}, err
 			}
-			a, j, err := s.job(env, in.ID)
+			a, j, err := s.job(env, cmp.Or(in.ID, in.Other, in.Older))
 			if err != nil {
 				return tool.Result{}, err
 			}

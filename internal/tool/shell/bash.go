@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cadre-dev/cadre/internal/sandbox"
 	"github.com/cadre-dev/cadre/internal/tool"
 )
 
@@ -83,6 +84,15 @@ func (s *Shell) request(env tool.Env, input json.RawMessage) (request, error) {
 	}
 	r := request{bashInput: in, agent: a, dir: dir, verdict: Classify(in.Command)}
 	r.reads = r.verdict.Reads && s.options.Sandbox.Confines() && !in.Network
+	if r.reads && s.options.Sandbox.Name() == sandbox.Landlock {
+		// It cannot hide files inside the folder: where some are to be hidden, a
+		// person has to look at the command.
+		withheld, err := withheldFrom(env, a.root)
+		if err != nil {
+			return request{}, err
+		}
+		r.reads = len(withheld) == 0
+	}
 	return r, nil
 }
 
