@@ -54,7 +54,7 @@ func (m *models) Tier(name, of string) (orchestrate.Model, error) {
 		return m.Find(of)
 	}
 	own, err := m.catalogue.Resolve(of)
-	if err != nil {
+	if err != nil || simulated(own) { // the rest of a simulation is to be one
 		return m.Find(of)
 	}
 	if chosen, err := m.catalogue.Resolve(name); err == nil && chosen.Provider == own.Provider && !simulated(chosen) {

@@ -18,7 +18,7 @@ import (
 type trees struct {
 	root string
 
-	settling sync.Mutex // held while work is settled: who comes second finds nothing left
+	settling sync.Mutex // held while work is settled
 
 	mu   sync.Mutex
 	open map[string]worktree.Tree // those of this process, by agent
@@ -88,11 +88,15 @@ func (t *trees) Inspect(ctx context.Context, agent, origin string) (orchestrate.
 	return w, nil
 }
 
+// Alone implements orchestrate.Worktrees.
+func (t *trees) Alone() (release func()) {
+	t.settling.Lock()
+	return t.settling.Unlock
+}
+
 // Settle implements orchestrate.Worktrees. What is discarded is kept as a
 // patch beside the worktrees, so that nothing is lost.
 func (t *trees) Settle(ctx context.Context, agent, origin, how string) (string, error) {
-	t.settling.Lock()
-	defer t.settling.Unlock()
 	tree, err := t.find(ctx, agent, origin)
 	if err != nil {
 		return "", err

@@ -21,6 +21,9 @@ type Worktrees interface {
 	Open(ctx context.Context, agent, origin string) (dir string, err error)
 	// Inspect tells what the agent has changed there.
 	Inspect(ctx context.Context, agent, origin string) (Work, error)
+	// Alone waits until nobody else settles work, and keeps others from it
+	// until the returned function is called.
+	Alone() (release func())
 	// Settle does with it what was decided: accept, merge, keep or discard.
 	// What it returns is for people and models to read.
 	Settle(ctx context.Context, agent, origin, how string) (string, error)

@@ -54,7 +54,7 @@ func (p *Performer) RunTool(ctx context.Context, job engine.Job, run agent.RunTo
 			Text: fmt.Sprintf("Not allowed (%s). Do it another way, or say that it is not permitted.", d.By),
 		}}}, &d)
 	case permission.Ask:
-		if run.Grant == "" {
+		if run.Grant != hash {
 			return p.approval(job, run, input, action, hash, d)
 		}
 		d = permission.Decision{Effect: permission.Allow, By: p.approvedBy(ctx, job.Spec, hash)}

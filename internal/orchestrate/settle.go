@@ -28,8 +28,9 @@ func Settle(ctx context.Context, r engine.Runtime, trees Worktrees, from Reader,
 	if trees == nil {
 		return "", errors.New("worktrees are not available here")
 	}
-	if item.Status == "closed" {
-		return "", over(item)
+	defer trees.Alone()()
+	if now, err := from.Item(ctx, item.ID); err == nil && now.Status == "closed" {
+		return "", over(*now) // somebody else was first
 	}
 	spec, err := specOf(ctx, from, item.Agent)
 	if err != nil {
@@ -40,12 +41,6 @@ func Settle(ctx context.Context, r engine.Runtime, trees Worktrees, from Reader,
 		return "", err
 	}
 	err = r.Deliver(ctx, item.Agent, agent.WorkDecided{Item: item.ID, How: word, By: by, Answer: said})
-	if errors.Is(err, agent.ErrNotWaiting) || errors.Is(err, agent.ErrStale) {
-		if now, err := from.Item(ctx, item.ID); err == nil {
-			item = *now // somebody else was first, and left nothing to settle
-		}
-		return "", over(item)
-	}
 	if err != nil {
 		return "", fmt.Errorf("recording the decision: %w", err)
 	}

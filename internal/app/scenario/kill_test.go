@@ -1,0 +1,59 @@
+// Kills: a story is lived once to count the boundaries at which its process
+// could die, and then again with a kill at each of them, or at a sample.
+
+package scenario_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// killedEverywhere lives a story undisturbed, and then killed at up to most of
+// its boundaries. It ends with the same transcript each time, unless a write
+// was under way: then its agent is told so, and all other rules still hold.
+// What tell makes is what the story begins with and what the person does, from
+// the first message to the last.
+func killedEverywhere(t *testing.T, most int, tell func() (setup, func(*world))) {
+	t.Helper()
+	var points atomic.Int64
+	s, live := tell()
+	w := begin(t, s)
+	w.kill = func(string) bool { points.Add(1); return false }
+	live(w)
+	w.end()
+	want := w.transcript()
+	n := int(points.Load())
+	if t.Failed() {
+		return
+	}
+	step := max(1, (n+most-1)/most)
+	for k := 1; k <= n; k += step {
+		t.Run(fmt.Sprintf("killed at %d of %d", k, n), func(t *testing.T) {
+			t.Parallel()
+			var seen atomic.Int64
+			s, live := tell()
+			w := begin(t, s)
+			w.kill = func(string) bool { return seen.Add(1) == int64(k) }
+			live(w)
+			w.end()
+			got := w.transcript()
+			if got != want && !interrupted(got) {
+				t.Errorf("it ends otherwise than undisturbed:\n%s", difference(want, got))
+			}
+		})
+	}
+}
+
+// always is a story that needs nothing of its own.
+func always(s setup, live func(*world)) func() (setup, func(*world)) {
+	return func() (setup, func(*world)) { return s, live }
+}
+
+// interrupted tells that a write was under way when its process was killed, or
+// was about to: what its agent had read is forgotten then, so that it has to
+// read it again.
+func interrupted(transcript string) bool {
+	return strings.Contains(transcript, "Interrupted: the process ended") || strings.Contains(transcript, "you have not read it")
+}

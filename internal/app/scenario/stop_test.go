@@ -1,0 +1,146 @@
+// Stopping: one agent, a subtree, the chat, whatever they wait for.
+
+package scenario_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cadre-dev/cadre/internal/orchestrate"
+)
+
+const waiting = `
+agents:
+  - match: {role: consult}
+    turns: [{calls: [{tool: ask_user, input: {}}]}]
+  - match: {role: main}
+    turns:
+      - calls: [{tool: spawn_agents, input: {background: true, tasks: [{task: asks}, {task: wants}, {task: parent}, {task: runs}]}}]
+      - text: They are at work.
+      - text: "Got: {{last_result}}"
+      - text: "Got: {{last_result}}"
+  - match: {task: asks}
+    turns:
+      - text: I have found half of it.
+        calls: [{tool: ask_user, input: {question: Which?}}]
+      - text: not reached
+  - match: {task: wants}
+    turns:
+      - calls: [{tool: Write, input: {file_path: wanted.txt, content: x}}]
+      - text: not reached
+  - match: {task: parent}
+    turns:
+      - calls: [{tool: delegate_to_agent, input: {role: general, task: child asks}}]
+      - text: not reached
+  - match: {task: runs}
+    turns:
+      - calls: [{tool: Bash, input: {command: "ls; sleep 600"}}]
+      - text: not reached
+`
+
+// waitingAll is the story up to where everybody waits for something.
+func waitingAll(w *world) {
+	w.Helper()
+	w.say("go")
+	w.reads("They are at work.")
+	w.until("all wait", func() bool {
+		n := 0
+		for _, i := range w.inbox() {
+			if i.Kind == "question" || i.Kind == "approval" {
+				n++
+			}
+		}
+		return n == 3 // two questions and the write
+	})
+	w.awaits("k.4", "acting")
+}
+
+func (w *world) stopAgent(id string) {
+	w.Helper()
+	w.retry(func() error { return w.app.Engine.Cancel(w.Context(), id, "ann") })
+}
+
+// TestStopOneAgent: its item is withdrawn, a late answer is told so, what it
+// had said is delivered, and the others go on waiting. A subtree ends with its
+// head; then the whole chat.
+func TestStopOneAgent(t *testing.T) {
+	t.Parallel()
+	killedEverywhere(t, 12, always(setup{Shell: true, Mode: "ask", Script: strings.ReplaceAll(waiting, "child asks", "asks again")}, func(w *world) {
+		waitingAll(w)
+		i := w.item("question", "k.1")
+		w.stopAgent("k.1")
+		w.ended("k.1")
+		if got := w.task("k.1"); got.Status != "cancelled" || got.Reason != "cancelled" || !strings.Contains(got.Result, "half of it") {
+			w.Errorf("the task is %s (%s) with %q", got.Status, got.Reason, got.Result)
+		}
+		if _, err := w.app.Inbox.Answer(w.Context(), i.ID, orchestrate.Answer{Text: "late"}); !errors.Is(err, orchestrate.ErrAnswered) || !strings.Contains(err.Error(), "withdrawn") {
+			w.Errorf("a late answer: %v", err)
+		}
+		w.stopAgent("k.3")
+		w.ended("k.3")
+		w.ended("k.3.1")
+		w.until("one is left", func() bool { return len(w.inbox()) == 1 })
+		w.stopAgent("k")
+		w.rest()
+		if n := len(w.inbox()); n != 0 {
+			w.Errorf("%d items still wait", n)
+		}
+		for _, id := range []string{"k.1", "k.2", "k.3", "k.3.1", "k.4"} {
+			if got := w.task(id); got.Status != "cancelled" {
+				w.Errorf("task %s is %s", id, got.Status)
+			}
+		}
+		if w.file("wanted.txt") != "" {
+			w.Error("what nobody allowed was written")
+		}
+	}))
+}
+
+// TestStopLeavesNoProcess: a command that runs ends with its agent.
+func TestStopLeavesNoProcess(t *testing.T) {
+	t.Parallel()
+	w := begin(t, setup{Shell: true, Script: `
+agents:
+  - match: {role: main}
+    turns:
+      - calls: [{tool: delegate_to_agent, input: {role: general, task: runs}}]
+      - text: "Got: {{last_result}}"
+  - match: {task: runs}
+    turns:
+      - calls: [{tool: Bash, input: {command: "touch begun; sleep 54321 & sleep 54321; echo never"}}]
+      - text: not reached
+`})
+	w.say("go")
+	w.awaits("k.1", "acting")
+	for len(processes(t, "54321")) == 0 {
+		w.until("a step", func() bool { return true })
+	}
+	w.stopAgent("k.1")
+	w.end()
+	w.stop()
+	if left := processes(t, "54321"); len(left) > 0 {
+		t.Errorf("processes are left: %v", left)
+	}
+}
+
+// processes lists those whose command line holds a text.
+func processes(t *testing.T, text string) []string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil || !strings.Contains(string(b), text) {
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s %q", filepath.Base(filepath.Dir(f)), b))
+	}
+	return out
+}
