@@ -319,7 +319,7 @@ func (m *machine) compacted(ev Compacted) error {
 	m.Phase = Idle{}
 	m.charge(ev.Spent, ev.Priced)
 	if ev.Spent != (Amount{}) {
-		m.emit(RecordModel{Turn: m.Turn, Outcome: "side", Spent: ev.Spent, Priced: ev.Priced, Info: ev.Info, Pos: -1})
+		m.side(ev.Spent, ev.Priced, ev.Info)
 	}
 	if !ev.OK {
 		m.tooLong(ev.Message)
@@ -344,8 +344,15 @@ func (m *machine) tooLong(why string) {
 
 func (m *machine) charged(ev Charged) error {
 	m.charge(ev.Spent, ev.Priced)
-	m.emit(RecordModel{Turn: m.Turn, Outcome: "side", Spent: ev.Spent, Priced: ev.Priced, Info: ev.Info, Pos: -1})
+	m.side(ev.Spent, ev.Priced, ev.Info)
 	return nil
+}
+
+// side records a model call beside the turns. Its try counts down from -1 over
+// the agent's life, so that each has an id of its own.
+func (m *machine) side(spent Amount, priced bool, info CallInfo) {
+	m.Sides++
+	m.emit(RecordModel{Turn: m.Turn, Try: -m.Sides, Outcome: "side", Spent: spent, Priced: priced, Info: info, Pos: -1})
 }
 
 func (m *machine) charge(spent Amount, priced bool) {

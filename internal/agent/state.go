@@ -46,6 +46,7 @@ type State struct {
 	Corrected bool `json:"corrected,omitempty"` // an invalid result has been sent back once
 	Rejected  bool `json:"rejected,omitempty"`  // a result has failed acceptance once
 
+	Sides   int `json:"sides,omitempty"`   // model calls beside the turns
 	Calls   int `json:"calls,omitempty"`   // tool calls that were run in the agent's life
 	Records int `json:"records,omitempty"` // and those of them that left a record
 

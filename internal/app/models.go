@@ -84,16 +84,18 @@ func (m *models) played(name string) (orchestrate.Model, error) {
 	if name == "" {
 		name = m.player.Model()
 	}
-	if found, err := m.catalogue.Resolve(name); err == nil {
+	found, err := m.catalogue.Resolve(name)
+	ok := err == nil
+	if !ok {
+		found, ok = m.catalogue.Known(name)
+	}
+	if ok {
 		out := m.model(m.player, found)
-		out.Provider, out.Lane = m.player, ""
+		out.Provider, out.Lane = m.player.For(found), ""
 		return out, nil
 	}
-	_, id, ok := strings.Cut(name, "/")
-	if !ok {
-		id = name
-	}
-	if strings.HasPrefix(m.player.Model(), id) {
+	id := name
+	if strings.HasPrefix(m.player.Model(), name) {
 		id = m.player.Model() // a short name, which only the vendor's list would complete
 	}
 	return orchestrate.Model{Provider: m.player, Ref: name, Name: id}, nil

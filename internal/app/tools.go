@@ -43,6 +43,7 @@ type tools struct {
 // forget drops what is kept for an agent that has ended.
 func (t *tools) forget(agent string) {
 	t.shell.Forget(agent)
+	t.shell.Forget(agent + orchestrate.AcceptSuffix)
 	t.ledger.Forget(agent)
 }
 

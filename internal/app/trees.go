@@ -4,6 +4,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,7 +66,7 @@ func (t *trees) forget(agent string) {
 func (t *trees) extra(agent string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if tree, ok := t.open[agent]; ok {
+	if tree, ok := t.open[strings.TrimSuffix(agent, orchestrate.AcceptSuffix)]; ok {
 		return tree.Writable()
 	}
 	return nil
@@ -98,6 +99,9 @@ func (t *trees) Alone() (release func()) {
 // patch beside the worktrees, so that nothing is lost.
 func (t *trees) Settle(ctx context.Context, agent, origin, how string) (string, error) {
 	tree, err := t.find(ctx, agent, origin)
+	if errors.Is(err, worktree.ErrBranch) {
+		return "kept on its branch before", nil // and nobody lived to record it
+	}
 	if err != nil {
 		return "", err
 	}

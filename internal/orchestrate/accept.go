@@ -16,6 +16,9 @@ import (
 // characters.
 const mostAccepted = 8_000
 
+// AcceptSuffix marks the shell in which an agent's acceptance command runs.
+const AcceptSuffix = "-accept"
+
 // Accept implements engine.Performer. That the command may run was decided
 // when the task was planned.
 func (p *Performer) Accept(ctx context.Context, job engine.Job) agent.Event {
@@ -33,7 +36,7 @@ func (p *Performer) Accept(ctx context.Context, job engine.Job) agent.Event {
 	}
 	env := p.env(job)
 	env.Dir = dir
-	env.Agent += "-accept" // its shell is not the agent's
+	env.Agent += AcceptSuffix // its shell is not the agent's
 	res, err := p.tools.Run(ctx, bash, env, input)
 	if err != nil {
 		return done(false, fmt.Sprintf("the acceptance command could not be run: %v", err))

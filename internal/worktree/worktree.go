@@ -57,6 +57,10 @@ type Tree struct {
 	Home   string `json:"home"`   // all that is kept for this tree
 }
 
+// ErrBranch tells that the branch of a tree exists, though the tree does not:
+// it was kept.
+var ErrBranch = errors.New("there is such a branch already")
+
 const record = "tree.json" // in Home; written last and removed last
 
 var identifier = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$`)
@@ -219,7 +223,7 @@ func (t *Tree) clearLeftovers(ctx context.Context) error {
 		return err
 	}
 	if tip != "" && tip != base {
-		return fmt.Errorf("there is a branch %s already: rename or delete it", t.Branch)
+		return fmt.Errorf("%w: %s; rename or delete it", ErrBranch, t.Branch)
 	}
 	return t.removeAll(ctx, true)
 }

@@ -440,9 +440,7 @@ func (w *world) audit() {
 	w.Helper()
 	enginetest.Audit(w.Context(), w.app.Store, "k", func(format string, args ...any) {
 		w.Helper()
-		if text := fmt.Sprintf(format, args...); !strings.Contains(text, "try 0 of turn") { // side calls have no number of their own
-			w.Errorf("%s", text)
-		}
+		w.Errorf(format, args...)
 	})
 	if w.Failed() {
 		w.Logf("transcript:\n%s", w.transcript())
