@@ -167,6 +167,9 @@ func (s *session) typed(ctx context.Context, line string) error {
 	if line == "" {
 		return nil
 	}
+	if name, ok := strings.CutPrefix(line, "/stop"); ok {
+		return s.stopNamed(ctx, strings.TrimSpace(name))
+	}
 	k := slices.IndexFunc(s.items, func(i store.Item) bool { return i.ID == s.asking })
 	if k < 0 {
 		return s.post(ctx, line)
@@ -194,6 +197,27 @@ func (s *session) typed(ctx context.Context, line string) error {
 		return err
 	}
 	return s.askNext()
+}
+
+// stopNamed stops an agent by its name or id, or, without one, the chat.
+func (s *session) stopNamed(ctx context.Context, name string) error {
+	id := s.chat
+	if name != "" {
+		agents, err := s.app.Store.Tree(ctx, s.chat)
+		if err != nil {
+			return fmt.Errorf("reading the agents of the chat: %w", err)
+		}
+		a, err := orchestrate.Find(agents, name)
+		if err != nil {
+			return s.out.note(err.Error())
+		}
+		id = a.ID
+	}
+	said, err := stopAgent(ctx, s.app, id, localUser().Name)
+	if err != nil {
+		return err
+	}
+	return s.out.note(said)
 }
 
 // post sends a message: to the orchestrator, or to the agent that it names.

@@ -17,9 +17,9 @@ func newChat(g *globals) *cobra.Command {
 		Short: "Talk with the orchestrator in the terminal",
 		Long: `Starts a chat, or goes on with one, and stays: type a message and press Enter.
 You can type at any time, also while agents work; @NAME TEXT goes straight to
-that agent. What agents ask is shown and answered here. Ctrl-C stops the work
-under way, Ctrl-D or /quit leaves; what is unfinished then is gone on with by
-cadre run --resume.`,
+that agent, /stop NAME stops it. What agents ask is shown and answered here.
+Ctrl-C stops all the work under way, Ctrl-D or /quit leaves; what is unfinished
+then is gone on with by cadre run --resume.`,
 		Example: "  cadre chat\n  cadre chat --chat k3f9xw2m1a\n  cadre chat \"What is in this folder?\"",
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
 			if !isTerminal(cmd.InOrStdin()) {

@@ -1,5 +1,5 @@
 // The door of a running command: a socket in the data folder, by which another
-// command on this machine answers what its agents ask.
+// command on this machine answers what its agents ask, or stops them.
 
 package main
 
@@ -27,7 +27,15 @@ const (
 	doorSize = 1 << 20          // bytes of an answer
 )
 
-// doorReply is what is said to an answer.
+// doorRequest is an answer to an item, or the wish to stop an agent.
+type doorRequest struct {
+	Item   string             `json:"item,omitempty"`
+	Answer orchestrate.Answer `json:"answer,omitzero"`
+	Stop   string             `json:"stop,omitempty"`
+	By     string             `json:"by,omitempty"`
+}
+
+// doorReply is what is said to it.
 type doorReply struct {
 	Said string `json:"said,omitempty"`
 	Err  string `json:"error,omitempty"`
@@ -63,14 +71,17 @@ func openDoor(dir string, a *app.App) (shut func(), err error) {
 }
 
 func answerAt(a *app.App, r *http.Request) doorReply {
-	var in struct {
-		Item   string             `json:"item"`
-		Answer orchestrate.Answer `json:"answer"`
-	}
+	var in doorRequest
 	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, doorSize)).Decode(&in); err != nil {
 		return doorReply{Err: fmt.Sprintf("reading the answer: %v", err), Kind: "answer"}
 	}
-	said, err := a.Inbox.Answer(r.Context(), in.Item, in.Answer)
+	var said string
+	var err error
+	if in.Stop != "" {
+		said, err = stopAgent(r.Context(), a, in.Stop, in.By)
+	} else {
+		said, err = a.Inbox.Answer(r.Context(), in.Item, in.Answer)
+	}
 	out := doorReply{Said: said}
 	if err == nil {
 		return out
@@ -90,11 +101,11 @@ func answerAt(a *app.App, r *http.Request) doorReply {
 // errNoDoor tells that the process that owns the folder cannot be reached.
 var errNoDoor = errors.New("nobody listens")
 
-// atDoor gives an answer to the process that owns the data folder.
-func atDoor(ctx context.Context, dir, item string, a orchestrate.Answer) (string, error) {
-	body, err := json.Marshal(map[string]any{"item": item, "answer": a})
+// atDoor hands a request to the process that owns the data folder.
+func atDoor(ctx context.Context, dir string, in doorRequest) (string, error) {
+	body, err := json.Marshal(in)
 	if err != nil {
-		return "", fmt.Errorf("wording the answer: %w", err)
+		return "", fmt.Errorf("wording the request: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, doorTime)
 	defer cancel()

@@ -202,7 +202,7 @@ func (g *globals) answer(cmd *cobra.Command, id string, a orchestrate.Answer) (e
 	})
 	if errors.Is(err, store.ErrInUse) {
 		// Whoever works on it takes the answer, if it listens.
-		there, doorErr := atDoor(cmd.Context(), dir, id, a)
+		there, doorErr := atDoor(cmd.Context(), dir, doorRequest{Item: id, Answer: a})
 		if errors.Is(doorErr, errNoDoor) {
 			return g.notOpened(dir, err)
 		}

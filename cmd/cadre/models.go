@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -22,8 +23,12 @@ func newModels() *cobra.Command {
 		Short: "List the models that can be used",
 		Long: `Lists the models of the providers that are configured (by an API key in the
 environment, by the configuration file, or as a local server that runs), with
-their context window, their prices for a million tokens and what they can do.
+their context window, their prices for a million tokens, those of long requests
+where they differ, what they can do and how much they can be told to think.
 A price that is not known is shown as unknown, never as zero.
+
+Local servers are looked for where they usually listen on this machine; with
+CADRE_LOCAL=off only those that are configured are asked.
 
 With --provider the models of that provider are listed, configured or not.`,
 		Example: `  cadre models
@@ -78,15 +83,15 @@ func printModels(cmd *cobra.Command, c *catalogue.Catalogue, models []catalogue.
 		return json.NewEncoder(out).Encode(map[string]any{"default": c.Default(), "models": append([]catalogue.Model{}, models...)})
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MODEL\tWINDOW\tINPUT\tOUTPUT\tCACHED\tABILITIES")
+	fmt.Fprintln(w, "MODEL\tWINDOW\tINPUT\tOUTPUT\tCACHED\tLONG REQUESTS\tABILITIES")
 	for _, m := range models {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Ref(), window(m.Window),
-			price(m.Price, m.Price.Input), price(m.Price, m.Price.Output), price(m.Price, m.Price.CacheRead), abilities(m))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Ref(), window(m.Window),
+			price(m.Price, m.Price.Input), price(m.Price, m.Price.Output), price(m.Price, m.Price.CacheRead), long(m), abilities(m))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "\nPrices in dollars for a million tokens.")
+	fmt.Fprintln(out, "\nPrices in dollars for a million tokens. Efforts are written behind the name, as in opus@high.")
 	for _, t := range c.Tiers() {
 		name := t.Name
 		if name == "" {
@@ -117,6 +122,16 @@ func price(p catalogue.Price, micros int64) string {
 	return fmt.Sprintf("%.4g", float64(micros)/1e6)
 }
 
+// long is what requests with much input cost, if there can be any: input/output
+// and from where on.
+func long(m catalogue.Model) string {
+	p := m.Price
+	if !p.Known || p.Above == 0 || m.Window > 0 && m.Window <= p.Above {
+		return "-"
+	}
+	return fmt.Sprintf("%s/%s above %s", price(p, p.Long.Input), price(p, p.Long.Output), window(p.Above))
+}
+
 func abilities(m catalogue.Model) string {
 	text := ""
 	for _, a := range []struct {
@@ -130,6 +145,13 @@ func abilities(m catalogue.Model) string {
 			text += ", "
 		}
 		text += a.name
+	}
+	if len(m.Efforts) > 0 {
+		words := make([]string, len(m.Efforts))
+		for i, e := range m.Efforts {
+			words[i] = string(e)
+		}
+		text += " @" + strings.Join(words, "|")
 	}
 	if !m.Listed {
 		text += " (assumed)"

@@ -4,6 +4,9 @@ package main
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -127,7 +130,7 @@ func TestModelsWithAKey(t *testing.T) {
 			row = strings.Join(strings.Fields(text), " ")
 		}
 	}
-	if row != "anthropic/claude-sonnet-4-5-20250929 200k 3 15 0.3 tools, images, reasoning" {
+	if row != "anthropic/claude-sonnet-4-5-20250929 200k 3 15 0.3 - tools, images, reasoning" {
 		t.Errorf("the row of Sonnet 4.5: %q", row)
 	}
 	// Another provider's list can be read without a key for it.
@@ -140,6 +143,34 @@ func TestModelsWithAKey(t *testing.T) {
 	if live := f.models("--provider", "anthropic", "--live").Models; len(live) != 1 || live[0].ID != "scripted" || live[0].Price != nil {
 		t.Errorf("live: %+v", live)
 	}
+}
+
+// TestModelsTellEfforts: what long requests cost, and which efforts there are.
+func TestModelsTellEfforts(t *testing.T) {
+	t.Parallel()
+	newFolder(t).run(0, "models", "--provider", "google").wants(t, "LONG REQUESTS", "4/18 above 200k", "reasoning @low|medium|high\n")
+}
+
+// TestModelsOfALocalServer: with nothing else configured a server that runs is
+// what is used.
+func TestModelsOfALocalServer(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := map[string]string{
+			"/api/tags": `{"models":[{"model":"qwen3:8b"}]}`,
+			"/api/show": `{"parameters":"num_ctx 16384","model_info":{"qwen3.context_length":40960},"capabilities":["completion","tools","thinking"]}`,
+		}[r.URL.Path]
+		if body == "" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(srv.Close)
+	f := newFolder(t)
+	f.env = []string{"OLLAMA_HOST=" + srv.URL}
+	f.run(0, "models").wants(t, "ollama/qwen3:8b", "16k", "free", "tools, reasoning\n", "if none is named: ollama/qwen3:8b (ollama runs on this machine", "smart: ollama/qwen3:8b")
+	f.run(0, "doctor").wants(t, "model: ollama/qwen3:8b", "has 1 model")
 }
 
 func TestDoctorOffline(t *testing.T) {

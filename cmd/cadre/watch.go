@@ -78,6 +78,12 @@ func (s *session) change(c store.Change) error {
 	for _, d := range c.Docs {
 		if item, ok := d.Data.(store.Item); ok {
 			s.noteItem(item)
+			if item.How == "answered_for_user" {
+				if err := s.out.note(fmt.Sprintf("%s: %s\n  The orchestrator answered for you: %s\n  Say otherwise if that is wrong.",
+					view.ItemHead(item), view.FirstLine(view.ItemAction(item)), view.Cut(view.FirstLine(view.Clean(item.Answer)), 200))); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	s.tree.Change(c)

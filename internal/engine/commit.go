@@ -186,12 +186,13 @@ func (t *tx) step(d delivery) {
 	if next.Epoch != s.state.Epoch {
 		s.memo = nil // what was encoded belongs to another request
 	}
+	turn := s.state.Turn
 	s.state = next
 	s.fresh++
 	s.last = entry
 	t.entries = append(t.entries, entry)
 	t.reply(d, nil)
-	p := projection{tx: t, s: s, d: d, entry: entry}
+	p := projection{tx: t, s: s, d: d, entry: entry, turn: turn}
 	if s.isNew {
 		p.created(d)
 		s.isNew = false

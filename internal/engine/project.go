@@ -17,6 +17,7 @@ type projection struct {
 	s     *staged
 	d     delivery
 	entry *store.Entry
+	turn  int // before the step
 }
 
 func (p *projection) doc(d ...store.Doc) { p.entry.Docs = append(p.entry.Docs, d...) }
@@ -138,6 +139,9 @@ func (p *projection) add(pos, call int, m message.Message) error {
 		return fmt.Errorf("placing message %d: %w", pos, err)
 	}
 	row.CreatedAt, row.Turn = p.entry.At, p.s.state.Turn
+	if call >= 0 || m.Role == message.Assistant {
+		row.Turn = p.turn // the step may have begun the next one
+	}
 	if call >= 0 {
 		row.Call = store.ToolCallID(row.Agent, row.Turn, call)
 	}

@@ -80,6 +80,7 @@ func Audit(ctx context.Context, st store.Store, chat string, errorf func(string,
 		auditState(ctx, st, a, errorf)
 		auditHistory(ctx, st, a, errorf)
 		auditTurns(ctx, st, a, errorf)
+		auditCalls(ctx, st, a, errorf)
 		if a.Depth > 0 {
 			auditTask(ctx, st, a, told[a.ID], errorf)
 		}
@@ -105,6 +106,37 @@ func auditState(ctx context.Context, st store.Store, a store.Agent, errorf func(
 	}
 	if len(s.Waiting) > 0 || s.Work != "" {
 		errorf("%s rests and waits for the user: %v %s", a.ID, s.Waiting, s.Work)
+	}
+}
+
+// auditCalls checks that each tool call and the message with its result name
+// each other. What was taken over from another agent names that one's calls.
+func auditCalls(ctx context.Context, st store.Store, a store.Agent, errorf func(string, ...any)) {
+	calls, err := st.ToolCalls(ctx, a.ID)
+	if err != nil {
+		errorf("%s: reading the tool calls: %v", a.ID, err)
+		return
+	}
+	places := map[string]int{}
+	for _, c := range calls {
+		places[c.ID] = c.Pos
+	}
+	messages, err := st.History(ctx, a.ID, 0)
+	if err != nil {
+		errorf("%s: reading the history: %v", a.ID, err)
+		return
+	}
+	for _, m := range messages {
+		if !strings.HasPrefix(m.Call, a.ID+"-c") {
+			continue
+		}
+		if pos, ok := places[m.Call]; !ok || pos != m.Pos {
+			errorf("%s: message %d says it is the result of %s, which stands at %d (%v)", a.ID, m.Pos, m.Call, pos, ok)
+		}
+		delete(places, m.Call)
+	}
+	for id, pos := range places {
+		errorf("%s: no message is the result of %s at %d", a.ID, id, pos)
 	}
 }
 
