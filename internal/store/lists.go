@@ -71,7 +71,7 @@ type ChatRow struct {
 type ChatList struct {
 	User     string
 	ID       string // this one alone
-	Archived *bool // nil: both
+	Archived *bool  // nil: both
 	Status   string
 	Role     string
 	Search   string
