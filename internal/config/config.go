@@ -34,6 +34,8 @@
 //	    kind: openai                   # anthropic, openai, openai-responses, gemini
 //	    base_url: https://llm.example.com/v1
 //	    headers: {X-Team: "${TEAM:-core}"}
+//	    idle: {first: 10m, then: 60s}  # how long it may be silent before and within an answer; or one time for both
+//	    stream: false                  # answers come in one piece: some gateways cannot stream
 //	    models:
 //	      big:
 //	        name: The big one
@@ -132,8 +134,16 @@ type Provider struct {
 	Headers  []Pair // added to each request
 	Query    []Pair // added to each address
 	Disabled bool   // do not use it, even though there is a key
+	Idle     Idle
+	Stream   *bool // false: replies are asked for in one piece
 	Thinking Thinking
 	Models   []Model
+}
+
+// Idle is how long a provider may be silent: before it says anything, and then.
+// 0: not said.
+type Idle struct {
+	First, Then time.Duration
 }
 
 // Pair is a name and a value, which may be secret.

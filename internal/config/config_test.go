@@ -196,6 +196,24 @@ providers:
 	}
 }
 
+func TestIdleAndStream(t *testing.T) {
+	w := newWorld(t)
+	w.user(`providers: {a: {idle: 2m, stream: false}, b: {idle: {first: 10m}}, c: {idle: {then: 5s}, stream: true}, d: {}}`)
+	c := w.must()
+	for name, want := range map[string]Idle{"a": {2 * time.Minute, 2 * time.Minute}, "b": {First: 10 * time.Minute}, "c": {Then: 5 * time.Second}, "d": {}} {
+		p, _ := c.Provider(name)
+		if p.Idle != want || (p.Stream != nil) != (name == "a" || name == "c") || p.Stream != nil && *p.Stream == (name == "a") {
+			t.Errorf("%s: %+v, stream %v", name, p.Idle, p.Stream)
+		}
+	}
+	for _, text := range []string{"{idle: 7}", "{idle: {first: -1s}}", "{idle: [1s]}", "{stream: maybe}"} {
+		w.user("providers: {a: " + text + "}")
+		if _, err := w.load(); err == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+}
+
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
 	w.user("limits:\n  anthropic: {start: 8, max: 16}\n  anthropic/Claude-X: {max: 4}\n  groq: 3\n")

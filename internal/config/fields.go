@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -142,6 +143,13 @@ func (r *reader) provider(v value, p *Provider) {
 				p.Disabled = *b
 			}
 		}},
+		"idle": {set: func(v value) { r.idle(v, &p.Idle) }},
+		"stream": {set: func(v value) {
+			if b, ok := r.flag(v); ok {
+				p.Stream = b
+				r.noted(v)
+			}
+		}},
 		"models": {set: func(v value) { r.models(v, p) }},
 	}
 	r.thinking(known, &p.Thinking)
@@ -149,6 +157,25 @@ func (r *reader) provider(v value, p *Provider) {
 	if key > 0 && env > 0 {
 		r.fail(max(key, env), "%s has both key and key_env: keep one of them", v.path)
 	}
+}
+
+// idle reads one time for both, or each by its name.
+func (r *reader) idle(v value, to *Idle) {
+	into := func(all ...*time.Duration) field {
+		return field{set: func(v value) {
+			if d, ok := r.duration(v); ok {
+				for _, t := range all {
+					*t = d
+				}
+			}
+		}}
+	}
+	if r.isMapping(v) {
+		r.fields(v, map[string]field{"first": into(&to.First), "then": into(&to.Then)})
+	} else {
+		into(&to.First, &to.Then).set(v)
+	}
+	r.noted(v)
 }
 
 func (r *reader) kind(v value, p *Provider) {

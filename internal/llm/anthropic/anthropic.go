@@ -9,7 +9,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/llm/wire"
@@ -39,9 +38,9 @@ type Options struct {
 
 	// HTTP makes the requests; by default a client of this provider's own.
 	HTTP *http.Client
-	// Idle is how long the vendor may be silent: wire.DefaultIdle, or
-	// wire.DefaultWhole for replies that are not streamed.
-	Idle time.Duration
+	// Idle is how long the vendor may be silent; by default wire.DefaultFirst
+	// and DefaultThen, or DefaultWhole for replies that are not streamed.
+	Idle wire.Idle
 	// Whole asks for replies in one piece instead of a stream.
 	Whole bool
 
@@ -81,8 +80,8 @@ func New(opts Options) llm.Provider {
 	if opts.HTTP == nil {
 		opts.HTTP = wire.NewClient()
 	}
-	if opts.Idle <= 0 && opts.Whole {
-		opts.Idle = wire.DefaultWhole
+	if opts.Whole {
+		opts.Idle = opts.Idle.ForWhole()
 	}
 	p := &provider{opts: opts, header: headerOf(&opts)}
 	p.url = strings.TrimSuffix(strings.TrimRight(opts.BaseURL, "/"), "/v1") + "/v1/messages"
@@ -123,7 +122,7 @@ func (p *provider) Call(ctx context.Context, req *llm.Request, onDelta func(llm.
 		return nil, err
 	}
 	defer resp.Close()
-	b := &builder{provider: p.opts.Name, model: req.Model, onDelta: onDelta}
+	b := &builder{provider: p.opts.Name, model: req.Model, onDelta: resp.Listen(onDelta)}
 	// A proxy may answer in one piece though a stream was asked for.
 	if p.opts.Whole || strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		err = b.readWhole(resp)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire"
 	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 )
 
@@ -93,7 +94,7 @@ func TestStall(t *testing.T) {
 	t.Parallel()
 	head, _, _ := strings.Cut(wiretest.Fixture(t, "text.sse"), "event: content_block_stop")
 	for _, stream := range []string{"", head} {
-		r, err := wiretest.Call(t, to(t, wiretest.Hang(stream), Options{Idle: 500 * time.Millisecond}), hello())
+		r, err := wiretest.Call(t, to(t, wiretest.Hang(stream), Options{Idle: wire.Silence(500 * time.Millisecond)}), hello())
 		if r != nil || llm.KindOf(err) != llm.ErrTimeout {
 			t.Errorf("after %d bytes: got %v, %v", len(stream), r, err)
 		}
@@ -134,5 +135,19 @@ func TestKeysStaySecret(t *testing.T) {
 	_, err := wiretest.Call(t, to(t, echo, Options{Key: "top-secret-1", AuthToken: "top-secret-2"}), hello())
 	if err == nil || strings.Contains(err.Error(), "top-secret") || !strings.Contains(err.Error(), "[redacted]") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestPatience: a model may think for long before it speaks and between its
+// blocks, but not in the middle of a word.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	const before = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"content\":[]}}\n\n"
+	const begun = before + "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n"
+	const within = begun + "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}\n\n"
+	const between = within + "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n"
+	p := func(c *http.Client) llm.Provider { return New(Options{HTTP: c}) }
+	for stream, want := range map[string]time.Duration{"": wire.DefaultFirst, begun: wire.DefaultFirst, within: wire.DefaultThen, between: wire.DefaultFirst} {
+		wiretest.Stalls(t, p, stream, want)
 	}
 }

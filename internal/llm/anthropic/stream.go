@@ -42,6 +42,8 @@ func (b *builder) readStream(resp *wire.Response) error {
 			return nil
 		case "error":
 			return resp.Fail(ev.Data)
+		case "content_block_start", "content_block_stop":
+			resp.Between()
 		}
 		if err := b.take(&e); err != nil {
 			return resp.Broken(err)

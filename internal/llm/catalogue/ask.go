@@ -3,6 +3,7 @@
 package catalogue
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,6 +40,7 @@ func (c *Catalogue) Fetch(ctx context.Context, provider string) ([]Model, error)
 		return nil, fmt.Errorf("asking %s for its models: %w", p.name, err)
 	}
 	if p.vendor.local {
+		fresh = c.inspect(ctx, p, fresh)
 		c.remember(p, fresh)
 	}
 	known := c.models(p)
@@ -134,13 +136,21 @@ func (c *Catalogue) ask(ctx context.Context, p *provider) ([]Model, error) {
 	return readList(p, body)
 }
 
-// get makes a request to p. Errors are *llm.Error, or the context's.
+// get reads what p has at an address.
 func (c *Catalogue) get(ctx context.Context, p *provider, address string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	return c.send(ctx, p, http.MethodGet, address, nil)
+}
+
+// send makes a request to p. Errors are *llm.Error, or the context's.
+func (c *Catalogue) send(ctx context.Context, p *provider, method, address string, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, &llm.Error{Kind: llm.ErrBadRequest, Message: wire.Scrub("the address cannot be used: "+plainly(err).Error(), p.secrets()...)}
 	}
 	req.Header = keyed(p)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	// A redirection could lead the key elsewhere.
 	client := *c.http()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -152,14 +162,14 @@ func (c *Catalogue) get(ctx context.Context, p *provider, address string) ([]byt
 		return nil, &llm.Error{Kind: llm.ErrNetwork, Message: wire.Scrub(plainly(err).Error(), p.secrets()...)}
 	}
 	defer resp.Body.Close() //nolint:errcheck // what was read counts
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return nil, &llm.Error{Kind: llm.ErrNetwork, Message: wire.Scrub(plainly(err).Error(), p.secrets()...)}
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, wire.Classify(resp.StatusCode, resp.Header, body, p.secrets()...)
+		return nil, wire.Classify(resp.StatusCode, resp.Header, answer, p.secrets()...)
 	}
-	return body, nil
+	return answer, nil
 }
 
 // plainly drops the address from an error: there may be more in it than should

@@ -4,14 +4,15 @@
 // What it knows comes from four places, each over the one before: a list of
 // models and prices built into the binary, the vendors' usual environment
 // variables, the configuration file, and local servers, which are asked only
-// when somebody asks for them. Making a Catalogue is cheap and reaches nothing:
+// when somebody asks for them, or when there is nothing else. Making a Catalogue is cheap and reaches nothing:
 // the list is decoded, clients are made and servers are asked at first need.
 //
 // A name is resolved here:
 //
 //	"" ─▶ $CADRE_MODEL, the configured model, else the tier default
 //	fast, default, smart ─▶ the configured model, else one of the first
-//	                        provider that can be used (tiers.go), else offline
+//	                        provider that can be used (tiers.go), else one of
+//	                        a server that runs on this machine, else offline
 //	provider/model       ─▶ that provider's; unknown ids are passed on, since a
 //	                        vendor's newest model is in no list
 //	anything else        ─▶ the providers that can be used, by id, by variant of
@@ -47,10 +48,11 @@ type Options struct {
 	// Dial makes clients; nil means those of the wire formats.
 	Dial Dial
 	// Idle is how long a vendor may be silent; 0 means wire's default.
-	Idle time.Duration
-	// ProbeTime is how long a local server has to answer (300 ms), CheckTime
-	// how long a vendor has when Doctor or Fetch asks it (10 s).
-	ProbeTime, CheckTime time.Duration
+	Idle wire.Idle
+	// ProbeTime is how long a local server has to answer (300 ms), StartTime
+	// how long if it is asked only because nothing is configured (150 ms),
+	// CheckTime how long a vendor has when Doctor or Fetch asks it (10 s).
+	ProbeTime, StartTime, CheckTime time.Duration
 }
 
 // Catalogue finds models. It is safe for concurrent use.
@@ -59,19 +61,22 @@ type Catalogue struct {
 	configErr error
 	env       func(string) string
 	dial      Dial
-	idle      time.Duration
+	idle      wire.Idle
 	probeTime time.Duration
+	startTime time.Duration
 	checkTime time.Duration
 	http      func() *http.Client
 	library   func() *library
 	offline   llm.Provider
 	providers func() []*provider // in the order of preference
+	atHand    func() Model       // see lookAround, which it calls once
 
 	mu      sync.RWMutex
 	found   map[string]found        // by name as asked for
 	scripts map[string]llm.Provider // by file
 	clients map[clientKey]llm.Provider
 	local   map[string][]Model // what local servers have, by provider
+	asked   map[string]bool    // local servers that were asked because of one of their models
 }
 
 // found is a name that was resolved.
@@ -94,15 +99,18 @@ func New(o Options) *Catalogue {
 	if o.ProbeTime <= 0 {
 		o.ProbeTime = 300 * time.Millisecond
 	}
+	if o.StartTime <= 0 {
+		o.StartTime = 150 * time.Millisecond
+	}
 	if o.CheckTime <= 0 {
 		o.CheckTime = 10 * time.Second
 	}
 	c := &Catalogue{
 		config: o.Config, configErr: o.ConfigErr, env: o.Env, dial: o.Dial,
-		idle: o.Idle, probeTime: o.ProbeTime, checkTime: o.CheckTime,
+		idle: o.Idle, probeTime: o.ProbeTime, startTime: o.StartTime, checkTime: o.CheckTime,
 		http: sync.OnceValue(wire.NewClient), library: embedded, offline: offline.New(),
 		found: map[string]found{}, scripts: map[string]llm.Provider{},
-		clients: map[clientKey]llm.Provider{}, local: map[string][]Model{},
+		clients: map[clientKey]llm.Provider{}, local: map[string][]Model{}, asked: map[string]bool{},
 	}
 	if o.HTTP != nil {
 		c.http = func() *http.Client { return o.HTTP }
@@ -110,6 +118,7 @@ func New(o Options) *Catalogue {
 	c.providers = sync.OnceValue(func() []*provider {
 		return settle(o.Config, o.Env, func() *library { return c.library() })
 	})
+	c.atHand = sync.OnceValue(c.lookAround)
 	return c
 }
 
@@ -124,6 +133,9 @@ func (c *Catalogue) Find(name string) (llm.Provider, Model, error) {
 		return f.provider, f.model, nil
 	}
 	m, err := c.Resolve(name)
+	if err == nil && c.acquaint(m) {
+		m, err = c.Resolve(name)
+	}
 	if err != nil {
 		return nil, Model{}, err
 	}

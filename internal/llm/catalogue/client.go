@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"strings"
 
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/llm"
@@ -42,7 +41,7 @@ func (c *Catalogue) client(m Model) (llm.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{next: next, ref: m.Ref(), model: m, chat: p.kind == config.KindOpenAI, secrets: p.secrets}, nil
+	return &client{next: next, ref: m.Ref(), model: m, chat: p.kind == config.KindOpenAI, secrets: p.secrets, keys: p.keys}, nil
 }
 
 // shared returns the client that all models of p use that can.
@@ -64,7 +63,13 @@ func (c *Catalogue) shared(p *provider, m Model) (llm.Provider, error) {
 		Provider: p.name, Vendor: vendor, Kind: p.kind, BaseURL: p.base, Key: p.key, Bearer: p.bearer,
 		Header: p.header, Query: p.query, NoImages: key.noImages, Reasons: key.reasons, Known: key.known,
 		Completes: key.complete,
-		HTTP:      c.http(), Idle: c.idle,
+		HTTP:      c.http(), Idle: c.idle, Whole: p.whole,
+	}
+	if p.idle.First > 0 {
+		e.Idle.First = p.idle.First
+	}
+	if p.idle.Then > 0 {
+		e.Idle.Then = p.idle.Then
 	}
 	if p.classic {
 		key.model = m.ID
@@ -122,8 +127,9 @@ type client struct {
 	next    llm.Provider
 	ref     string
 	model   Model
-	chat    bool // it speaks Chat Completions
-	secrets func() []string
+	chat    bool            // it speaks Chat Completions
+	secrets func() []string // what must not be in an error
+	keys    func() []string // what must not be in a reply
 }
 
 var _ llm.Provider = (*client)(nil)
@@ -131,11 +137,16 @@ var _ llm.Provider = (*client)(nil)
 // Call implements llm.Provider.
 func (c *client) Call(ctx context.Context, req *llm.Request, onDelta func(llm.Delta)) (*llm.Reply, error) {
 	settled := *req
-	c.settle(&settled)
-	reply, err := c.next.Call(ctx, &settled, onDelta)
+	c.Settle(&settled)
+	if c.refusesTemperature(settled.Effort) {
+		settled.Temperature = nil
+	}
+	sieve := wire.NewSieve(c.keys(), onDelta)
+	reply, err := c.next.Call(ctx, &settled, sieve.Delta)
 	if err != nil {
 		return nil, c.scrub(err)
 	}
+	sieve.Reply(reply)
 	reply.RequestID = c.scrubID(reply.RequestID)
 	return reply, nil
 }
@@ -159,19 +170,17 @@ func (c *client) scrub(err error) error {
 		err = &clean
 	}
 	text := err.Error()
-	for _, s := range c.secrets() {
-		if !strings.Contains(text, s) {
-			continue
-		}
-		e, ok := errors.AsType[*llm.Error](err)
-		if !ok {
-			return errors.New(wire.Scrub(text, c.secrets()...))
-		}
-		clean := *e
-		clean.Message, clean.Err = wire.Scrub(e.Message, c.secrets()...), nil
-		return &clean
+	safe := wire.Scrub(text, c.secrets()...)
+	if safe == text {
+		return err
 	}
-	return err
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return errors.New(safe)
+	}
+	clean := *e
+	clean.Message, clean.Err = wire.Scrub(e.Message, c.secrets()...), nil
+	return &clean
 }
 
 // String is the name of the model.

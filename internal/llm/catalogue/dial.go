@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/llm"
@@ -15,6 +14,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/llm/gemini"
 	"github.com/cadre-dev/cadre/internal/llm/openaichat"
 	"github.com/cadre-dev/cadre/internal/llm/openairesponses"
+	"github.com/cadre-dev/cadre/internal/llm/wire"
 )
 
 // Endpoint is what a client needs to know.
@@ -32,7 +32,8 @@ type Endpoint struct {
 	Known     bool // whether it does is known
 	Completes bool // the model refuses max_tokens and wants max_completion_tokens
 	HTTP      *http.Client
-	Idle      time.Duration
+	Idle      wire.Idle
+	Whole     bool // replies are asked for in one piece
 }
 
 // Dial makes a client. It reaches nothing.
@@ -70,17 +71,17 @@ func dial(e Endpoint) (llm.Provider, error) {
 	header, query := headerOf(e.Header), queryOf(e.Query)
 	switch e.Kind {
 	case config.KindAnthropic:
-		o := anthropic.Options{Name: e.Provider, BaseURL: e.BaseURL, Key: e.Key.Reveal(), Header: header, HTTP: e.HTTP, Idle: e.Idle}
+		o := anthropic.Options{Name: e.Provider, BaseURL: e.BaseURL, Key: e.Key.Reveal(), Header: header, HTTP: e.HTTP, Idle: e.Idle, Whole: e.Whole}
 		if e.Bearer {
 			o.Key, o.AuthToken = "", o.Key
 		}
 		return anthropic.New(o), nil
 	case config.KindGemini:
-		return gemini.New(gemini.Options{Name: e.Provider, BaseURL: e.BaseURL, Key: e.Key.Reveal(), Header: header, HTTP: e.HTTP, Idle: e.Idle}), nil
+		return gemini.New(gemini.Options{Name: e.Provider, BaseURL: e.BaseURL, Key: e.Key.Reveal(), Header: header, HTTP: e.HTTP, Idle: e.Idle, Whole: e.Whole}), nil
 	case config.KindOpenAIResponses:
 		o := openairesponses.Options{
 			Name: e.Provider, BaseURL: e.BaseURL, Key: e.Key.Reveal(), KeyHeader: openaichat.QuirksOf(e.Vendor).KeyHeader,
-			Header: header, Query: query, HTTP: e.HTTP, Idle: e.Idle,
+			Header: header, Query: query, HTTP: e.HTTP, Idle: e.Idle, Whole: e.Whole,
 		}
 		if e.Known {
 			o.Plain = func(string) bool { return !e.Reasons }
@@ -94,7 +95,7 @@ func dial(e Endpoint) (llm.Provider, error) {
 		quirks.NoImages = quirks.NoImages || e.NoImages
 		return openaichat.New(openaichat.Options{
 			Name: e.Provider, BaseURL: e.BaseURL, Key: e.Key.Reveal(),
-			Header: header, Query: query, HTTP: e.HTTP, Idle: e.Idle, Quirks: quirks,
+			Header: header, Query: query, HTTP: e.HTTP, Idle: e.Idle, Whole: e.Whole, Quirks: quirks,
 		}), nil
 	}
 	return nil, fmt.Errorf("provider %s is of kind %q, for which there is no client: use anthropic, openai, openai-responses or gemini", e.Provider, e.Kind)

@@ -104,8 +104,8 @@ func (c *Catalogue) checkTiers() []Finding {
 		switch {
 		case m.Provider == offlineName && !ch.said:
 			f.Hint = "set " + c.keyNames() + " to work with a language model"
-		case !m.Price.Known:
-			f.Hint = fmt.Sprintf("its price is not known, so that cost limits are refused: write it under providers.%s.models.%s.price", m.Provider, m.ID)
+		default:
+			f.Hint = m.Caution()
 		}
 		out = append(out, f)
 	}
@@ -238,6 +238,9 @@ func (c *Catalogue) checkLocals(locals []Local) []Finding {
 		switch {
 		case l.Err == nil && len(l.Models) > 0:
 			f.OK, f.Text = true, fmt.Sprintf("%s has %s, such as %s", l.BaseURL, models(len(l.Models)), l.Models[0].Ref())
+			if l.Models[0].guessed {
+				f.Hint = "a model that is not loaded gets the server's own window, often 4096 tokens, which is too little here: start it with OLLAMA_CONTEXT_LENGTH=32768 or more"
+			}
 		case l.Err == nil:
 			f.OK, f.Text = true, l.BaseURL+" answers, but has no model"
 			f.Hint = "load one into it"

@@ -42,8 +42,34 @@ func newLibrary(all []catwalk.Provider) *library {
 		}
 		l.byID[string(p.ID)] = x
 	}
+	correctCache(l.models("gemini"), l.models("openrouter"))
 	l.byID[mistralListed] = listing{kind: config.KindOpenAI, models: mistralModels(l.models("openrouter"))}
 	return l
+}
+
+// correctCache mends prices of Google's cache. The list has for some models the
+// price of keeping a million tokens for an hour where that of reading them
+// belongs, which is never more than half the price of the input. OpenRouter,
+// which passes on the vendor's prices, has the right one; if it has not the same
+// model, what is read from the cache counts as input: a budget may be too
+// careful, never too careless.
+func correctCache(google, router []Model) {
+	for i := range google {
+		p := &google[i].Price
+		if !p.Known || 2*p.CacheRead <= p.Input {
+			continue
+		}
+		p.CacheRead = p.Input
+		for _, m := range router {
+			same := m.ID == "google/"+google[i].ID && m.Price.Input == p.Input && m.Price.Output == p.Output
+			if same && 2*m.Price.CacheRead <= p.Input {
+				p.CacheRead = m.Price.CacheRead
+			}
+		}
+		if p.Above > 0 {
+			p.Long.CacheRead = scaled(p.CacheRead, p.Input, p.Long.Input)
+		}
+	}
 }
 
 func kindOf(t catwalk.Type) config.Kind {

@@ -89,7 +89,7 @@ func TestLocalModelsAreFoundByName(t *testing.T) {
 
 func TestLocalServersAreNotAskedWithoutNeed(t *testing.T) {
 	c, n := made(t, keys("anthropic"), "")
-	for _, name := range []string{"", "fast", "sonnet", "anthropic/x", "ollama/x", "offline", "openai/gpt-5"} {
+	for _, name := range []string{"", "fast", "sonnet", "anthropic/x", "offline", "openai/gpt-5"} {
 		_, _, _ = c.Find(name)
 	}
 	c.List("")
@@ -220,5 +220,169 @@ func TestNoRedirections(t *testing.T) {
 	}
 	if len(n.asked) > 0 {
 		t.Errorf("it followed to %v", n.asked)
+	}
+}
+
+// several answers for several paths; the others are not found.
+func several(bodies map[string]string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		key := r.URL.Path
+		if r.Method == http.MethodPost {
+			body, _ := io.ReadAll(r.Body)
+			key += " " + string(body)
+		}
+		answer(r.URL.Path, bodies[key])(w, r)
+	}
+}
+
+// With nothing configured a server that runs is used, and the same at every
+// time of asking.
+func TestLocalServerIsTheDefault(t *testing.T) {
+	tags := func(ids ...string) string {
+		return `{"models":[{"model":"` + strings.Join(ids, `"},{"model":"`) + `"}]}`
+	}
+	show := func(id string) string { return `/api/show {"model":"` + id + `"}` }
+	can := func(what ...string) string { return `{"capabilities":["` + strings.Join(what, `","`) + `"]}` }
+	vllm := answer("/v1/models", vllmModels)
+	tests := []struct {
+		name   string
+		env    env
+		config string
+		ollama http.HandlerFunc
+		vllm   http.HandlerFunc
+		want   string
+	}{
+		{name: "nothing runs", want: "offline"},
+		{name: "the first server", ollama: answer("/api/tags", tags("a", "b")), vllm: vllm, want: "ollama/a"},
+		{name: "another server", vllm: vllm, want: "vllm/Qwen/Qwen3-8B"},
+		{name: "no model", ollama: answer("/api/tags", `{"models":[]}`), want: "offline"},
+		{name: "no model to talk to", ollama: answer("/api/tags", tags("nomic-embed-text", "big:cloud")), want: "offline"},
+		{name: "one that can use tools", ollama: several(map[string]string{
+			"/api/tags": tags("v", "a", "b"), show("v"): can("embedding"), show("a"): can("completion"), show("b"): can("completion", "tools"),
+		}), want: "ollama/b"},
+		{name: "one that is loaded", ollama: several(map[string]string{
+			"/api/tags": tags("a", "b"), "/api/ps": `{"models":[{"model":"b","context_length":8192}]}`,
+		}), want: "ollama/b"},
+		{name: "the configured one", env: env{"VLLM_BASE_URL": "http://127.0.0.1:8000/v1"}, ollama: answer("/api/tags", tags("a")), vllm: vllm, want: "vllm/Qwen/Qwen3-8B"},
+		{name: "turned off", env: env{"CADRE_LOCAL": "off"}, vllm: vllm, want: "offline"},
+		{name: "disabled", config: "providers: {vllm: {disabled: true}}", vllm: vllm, want: "offline"},
+		{name: "a key", env: keys("anthropic"), vllm: vllm, want: "anthropic/claude-sonnet-5"},
+		{name: "a gateway whose models are not known", env: env{"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, vllm: vllm, want: "offline"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, n := made(t, tt.env, tt.config)
+			if tt.ollama != nil {
+				n.serve(t, "127.0.0.1:11434", tt.ollama)
+			}
+			if tt.vllm != nil {
+				n.serve(t, "127.0.0.1:8000", tt.vllm)
+			}
+			_, m, err := c.Find("")
+			if err != nil || m.Ref() != tt.want || c.Default() != tt.want {
+				t.Errorf("got %s, %v, want %s", m.Ref(), err, tt.want)
+			}
+			before := len(n.asked)
+			for _, tier := range []string{"fast", "default", "smart"} {
+				if m, err := c.Resolve(tier); tt.want != "anthropic/claude-sonnet-5" && (err != nil || m.Ref() != tt.want) {
+					t.Errorf("%s is %s, %v", tier, m.Ref(), err)
+				}
+			}
+			if len(n.asked) != before {
+				t.Errorf("servers were asked again: %v", n.asked)
+			}
+		})
+	}
+}
+
+// A server that says nothing holds up a start for no longer than allowed.
+func TestSilentServerDoesNotHoldUpTheStart(t *testing.T) {
+	c, n := made(t, nil, "")
+	c.startTime = 20 * time.Millisecond // the time for others is 10 s
+	n.serve(t, "127.0.0.1:8080", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	start := time.Now()
+	if got := c.Default(); got != "offline" || time.Since(start) > 5*time.Second {
+		t.Errorf("%s after %v", got, time.Since(start))
+	}
+}
+
+func TestNameOfAServer(t *testing.T) {
+	c, n := made(t, nil, "")
+	n.serve(t, "127.0.0.1:11434", answer("/api/tags", ollamaTags))
+	n.serve(t, "127.0.0.1:8000", answer("/v1/models", vllmModels))
+	n.serve(t, "127.0.0.1:1234", answer("/v1/models", `{"data":[]}`))
+	if m, err := c.Resolve("vllm"); err != nil || m.Ref() != "vllm/Qwen/Qwen3-8B" || m.Window != 40960 {
+		t.Errorf("the only model: %+v, %v", m, err)
+	}
+	for name, want := range map[string]string{
+		"ollama":   "several models (near it: ollama/llama3.2:latest, ollama/qwen3:8b, ollama/gpt-oss:120b-cloud); write one of these",
+		"lmstudio": "has no model; load one into it",
+		"llamacpp": "no server answers at http://127.0.0.1:8080/v1",
+	} {
+		if _, err := c.Resolve(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What counts is the window that a server gives to a model.
+func TestWindowsOfLocalModels(t *testing.T) {
+	const trained = `"model_info":{"general.architecture":"llama","llama.context_length":131072,"llama.embedding_length":3072}`
+	show := func(id, rest string) (string, string) {
+		return `/api/show {"model":"` + id + `"}`, `{"capabilities":["completion","tools","thinking"],` + trained + rest + `}`
+	}
+	ollama := map[string]string{
+		"/api/tags":                    `{"models":[{"model":"plain"},{"model":"set"},{"model":"loaded"},{"model":"vector"},{"model":"mute"}]}`,
+		"/api/ps":                      `{"models":[{"model":"loaded","context_length":16384}]}`,
+		`/api/show {"model":"vector"}`: `{"capabilities":["embedding"]}`,
+	}
+	for id, rest := range map[string]string{"plain": "", "set": `,"parameters":"stop \"x\"\nnum_ctx                        8192"`, "loaded": `,"parameters":"num_ctx 8192"`} {
+		key, body := show(id, rest)
+		ollama[key] = body
+	}
+	lmstudio := several(map[string]string{
+		"/v1/models":     `{"data":[{"id":"a"},{"id":"b"},{"id":"v"},{"id":"new"}]}`,
+		"/api/v0/models": `{"data":[{"id":"a","type":"llm","state":"not-loaded","max_context_length":32768},{"id":"b","type":"vlm","state":"loaded","max_context_length":32768,"loaded_context_length":4096},{"id":"v","type":"embeddings"}]}`,
+	})
+	llama := several(map[string]string{"/v1/models": llamaModels, "/props": `{"default_generation_settings":{"n_ctx":12288},"modalities":{"vision":true}}`})
+	for _, tt := range []struct {
+		env  env
+		want map[string]int64
+	}{
+		{nil, map[string]int64{
+			"ollama/plain": 131072, "ollama/set": 8192, "ollama/loaded": 16384, "ollama/mute": 0,
+			"lmstudio/a": 32768, "lmstudio/b": 4096, "lmstudio/new": 0, "llamacpp/gemma.gguf": 12288,
+		}},
+		{env{"OLLAMA_CONTEXT_LENGTH": "32000"}, map[string]int64{"ollama/plain": 32000, "ollama/set": 8192, "ollama/loaded": 16384}},
+	} {
+		c, n := made(t, tt.env, "")
+		n.serve(t, "127.0.0.1:11434", several(ollama))
+		n.serve(t, "127.0.0.1:1234", lmstudio)
+		n.serve(t, "127.0.0.1:8080", llama)
+		for name, want := range tt.want {
+			_, m, err := c.Find(name) // nobody has asked the server before
+			if err != nil || m.Window != want {
+				t.Errorf("%s: %d, %v, want %d", name, m.Window, err, want)
+			}
+		}
+		c.Discover(t.Context())
+		if m, _ := c.Resolve("ollama/plain"); !m.Listed || !m.Tools || !m.Reasoning || m.Images {
+			t.Errorf("abilities: %+v", m)
+		}
+		if got := len(c.List("ollama")) + 10*len(c.List("lmstudio")); got != 34 {
+			t.Errorf("models to talk to: %d", got)
+		}
+		if m, _ := c.Resolve("llamacpp"); !m.Images {
+			t.Errorf("it sees: %+v", m)
+		}
+		hint := ""
+		for _, f := range c.Doctor(t.Context(), false) {
+			if f.Subject == "local server ollama" {
+				hint = f.Hint
+			}
+		}
+		if strings.Contains(hint, "OLLAMA_CONTEXT_LENGTH") != (tt.env == nil) {
+			t.Errorf("the hint: %q", hint)
+		}
 	}
 }

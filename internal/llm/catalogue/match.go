@@ -121,6 +121,23 @@ func fit(name string, m Model) level {
 	return none
 }
 
+// isVendorID tells that a name which fits a model is an id of its own all the
+// same, and must go out as it is written: one that says preview, where the model
+// is another form of the same, or one of Google's for the latest of a family.
+func isVendorID(name string, m Model, at level) bool {
+	asked, has := split(name), split(m.ID)
+	switch at {
+	case variant:
+		return slices.Contains(asked, "preview") && maker(name) != "" && slices.ContainsFunc(noise, func(word string) bool {
+			return slices.Contains(asked, word) != slices.Contains(has, word)
+		})
+	case family:
+		return slices.Contains(asked, "latest") && maker(name) == "google"
+	case exact, none:
+	}
+	return false
+}
+
 // newer orders models that fit equally well: the higher version first, then
 // less noise, then the later date.
 func newer(a, b Model) int {

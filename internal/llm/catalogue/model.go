@@ -3,6 +3,7 @@
 package catalogue
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/cadre-dev/cadre/internal/config"
@@ -40,6 +41,8 @@ type Model struct {
 
 	named    bool // its effort is a part of its name
 	showSaid bool // ShowThinking is configured
+	loaded   bool // a local server has it in its memory
+	guessed  bool // the window is the model's own; its server may give it less
 }
 
 // Ref is the name under which the model is found again, provider/model, with
@@ -59,6 +62,23 @@ func (m Model) Lane() string {
 		return m.ID
 	}
 	return m.Provider + "/" + m.ID
+}
+
+// Caution says what is not known of the model that matters, and what to do; it
+// is empty if all is known. A model that is in no list is used all the same: a
+// vendor's newest is in none.
+func (m Model) Caution() string {
+	at := fmt.Sprintf("under providers.%s.models.%s", m.Provider, m.ID)
+	switch {
+	case m.Provider == offlineName || m.Provider == scriptedName:
+	case !m.Price.Known && m.Window == 0:
+		return "its price is not known, nor its window, so that cost limits are refused: write both " + at
+	case !m.Price.Known:
+		return "its price is not known, so that cost limits are refused: write it " + at
+	case m.Window == 0:
+		return "its window is not known, so that a long history is shortened only after it was refused: write it " + at
+	}
+	return ""
 }
 
 // Cost prices a call, see Price.Cost.

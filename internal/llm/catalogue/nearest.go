@@ -137,18 +137,50 @@ func unlike(asked string, m Model) int {
 }
 
 // misspelt returns the id that is meant by one that differs from it in a few
-// letters. If digits differ it is another version, which may well exist.
+// letters of its words. If digits differ, or something is added or left off, it
+// is another version, which may well exist.
 func misspelt(id string, models []Model) string {
-	asked := strings.Join(split(id), "")
+	asked := split(id)
 	for _, m := range models {
 		for _, other := range []string{m.ID, strings.TrimSuffix(m.ID, shapeOf(m.ID).date)} {
-			is := strings.Join(split(other), "")
-			if digits(asked) == digits(is) && digits(is) != "" && spelling.Distance(asked, is) <= 2 && len(is) > 4 {
+			if is := split(other); isTypo(asked, is) || isTypo([]string{strings.Join(asked, "")}, []string{strings.Join(is, "")}) {
 				return m.ID
 			}
 		}
 	}
 	return ""
+}
+
+// isTypo compares names word by word. They differ in at least one, by a letter
+// or two in a longer one, and nowhere in a digit or at the end of a word with
+// one.
+func isTypo(asked, is []string) bool {
+	if len(asked) != len(is) {
+		return false
+	}
+	differ := false
+	for i, a := range asked {
+		b := is[i]
+		if a == b {
+			continue
+		}
+		far := spelling.Distance(a, b)
+		swapped := len(a) == len(b) && far == 2 && sorted(a) == sorted(b)
+		if digits(a) != digits(b) || far > max(1, min(len(a), len(b))/3) && !swapped || far > 2 {
+			return false
+		}
+		if min(len(a), len(b)) < 3 || digits(a) != "" && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
+			return false
+		}
+		differ = true
+	}
+	return differ
+}
+
+func sorted(s string) string {
+	b := []byte(s)
+	slices.Sort(b)
+	return string(b)
 }
 
 func digits(s string) string {

@@ -254,3 +254,31 @@ providers:
 		t.Errorf("got %+v, %v", m, err)
 	}
 }
+
+// The list has the price of storage for Google's cache in some places.
+func TestPricesOfGooglesCache(t *testing.T) {
+	c, _ := made(t, keys("google"), "")
+	if m, err := c.Resolve("google/gemini-3.5-flash"); err != nil || m.Price.CacheRead != 150_000 {
+		t.Errorf("got %+v, %v", m.Price, err)
+	}
+	for _, m := range c.List("google") {
+		if m.Price.Known && 2*m.Price.CacheRead > m.Price.Input && m.Price.CacheRead != m.Price.Input {
+			t.Errorf("%s: %+v", m.ID, m.Price)
+		}
+	}
+	price := Price{Known: true, Rates: Rates{Input: 10, Output: 20, CacheRead: 8, CacheWrite: 10}, Above: 5, Long: Rates{Input: 20, Output: 40, CacheRead: 16}}
+	for name, tt := range map[string]struct {
+		router     []Model
+		read, long int64
+	}{
+		"nobody else has it": {nil, 10, 20},
+		"another price":      {[]Model{{ID: "google/m", Price: Price{Known: true, Rates: Rates{Input: 11, Output: 20, CacheRead: 1}}}}, 10, 20},
+		"the same":           {[]Model{{ID: "google/m", Price: Price{Known: true, Rates: Rates{Input: 10, Output: 20, CacheRead: 1}}}}, 1, 2},
+	} {
+		models := []Model{{ID: "m", Price: price}}
+		correctCache(models, tt.router)
+		if p := models[0].Price; p.CacheRead != tt.read || p.Long.CacheRead != tt.long {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}

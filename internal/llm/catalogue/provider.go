@@ -26,6 +26,8 @@ type provider struct {
 	query    []config.Pair
 	declared []config.Model
 	thinking config.Thinking
+	idle     config.Idle
+	whole    bool // replies come in one piece
 	said     bool // somebody configured it, if only by a variable
 	disabled bool
 	missing  string // what to do before it can be used; empty if nothing
@@ -60,6 +62,16 @@ func (p *provider) secrets() []string {
 		}
 	}
 	return out
+}
+
+// keys are those secrets that are surely keys: a reply may well contain the
+// name of a team that goes along in a header, or the word that a server without
+// keys is given for one.
+func (p *provider) keys() []string {
+	const shortest = 12
+	return slices.DeleteFunc(p.secrets(), func(s string) bool {
+		return len(s) < shortest || strings.ContainsAny(s, " \t") || s != p.key.Reveal() && !strings.ContainsAny(s, "0123456789")
+	})
 }
 
 // settle works out all providers: the built-in ones in their order, then those
@@ -118,6 +130,7 @@ func (s settler) overlay(name string, v vendor, x config.Provider) *provider {
 	return &provider{
 		name: name, vendor: v, kind: x.Kind, base: x.BaseURL,
 		header: x.Headers, query: x.Query, declared: x.Models, thinking: x.Thinking, disabled: x.Disabled,
+		idle: x.Idle, whole: x.Stream != nil && !*x.Stream,
 	}
 }
 

@@ -63,6 +63,27 @@ func (c *Catalogue) resolveChoice(ch Choice) (Model, error) {
 	return m, err
 }
 
+// Known returns what is known of provider/model, whether it can be used or not;
+// false for any other name.
+func (c *Catalogue) Known(name string) (Model, bool) {
+	name, effort := splitEffort(strings.TrimSpace(name))
+	left, id, _ := strings.Cut(name, "/")
+	p := c.provider(left)
+	if p == nil || id == "" {
+		return Model{}, false
+	}
+	models := c.models(p)
+	m, at := best(id, models)
+	if at == none || isVendorID(id, m, at) {
+		var ok bool
+		if m, ok = snapshot(id, models); !ok {
+			m = unlisted(p, id)
+		}
+	}
+	m, err := m.asked(effort)
+	return m, err == nil
+}
+
 // resolve resolves a name that is no tier.
 func (c *Catalogue) resolve(name string) (Model, error) {
 	switch {
@@ -107,7 +128,11 @@ func (c *Catalogue) named(name string, p *provider, id string) (Model, error) {
 	}
 	models := c.models(p)
 	m, at := best(id, models)
-	if at != none {
+	if at != none && !isVendorID(id, m, at) {
+		return m, nil
+	}
+	if at == variant {
+		m.ID = id // another form of the same model, with the same price
 		return m, nil
 	}
 	if m, ok := snapshot(id, models); ok {
@@ -152,15 +177,30 @@ func (c *Catalogue) ofProvider(name string, p *provider) (Model, error) {
 	if id := c.pick(p, TierDefault); id != "" {
 		return c.named(p.name+"/"+id, p, id)
 	}
-	e := &NameError{Name: name, Problem: "it names a provider, not a model", Hint: fmt.Sprintf("write it as %s/MODEL", p.name)}
 	if p.vendor.local {
-		c.probeOne(context.Background(), p)
-		for _, m := range c.models(p) {
-			e.Near = append(e.Near, m.Ref())
-		}
-		if len(e.Near) == 0 {
-			e.Hint += "; no server answers at " + config.SafeURL(p.base) + ", so that there is no telling which it has"
-		}
+		return c.ofServer(name, p)
+	}
+	return Model{}, &NameError{Name: name, Problem: "it names a provider, not a model", Hint: fmt.Sprintf("write it as %s/MODEL", p.name)}
+}
+
+// ofServer resolves the name of a local server: its model, if it has but one.
+func (c *Catalogue) ofServer(name string, p *provider) (Model, error) {
+	answered := c.probeOne(context.Background(), p, c.probeTime).Err == nil
+	has := slices.DeleteFunc(c.models(p), func(m Model) bool { return embeds(m.ID) })
+	if len(has) == 1 {
+		return has[0], nil
+	}
+	e := &NameError{Name: name, Problem: "it names a server, not a model", Hint: fmt.Sprintf("write it as %s/MODEL", p.name)}
+	switch {
+	case !answered:
+		e.Hint += "; no server answers at " + config.SafeURL(p.base) + ", so that there is no telling which it has"
+	case len(has) == 0:
+		e.Problem, e.Hint = "the server at "+config.SafeURL(p.base)+" has no model", "load one into it"
+	default:
+		e.Problem, e.Hint = "it names a server that has several models", "write one of these"
+	}
+	for _, m := range has {
+		e.Near = append(e.Near, m.Ref())
 	}
 	return Model{}, e
 }
@@ -190,16 +230,6 @@ func (c *Catalogue) usable() []*provider {
 	return out
 }
 
-func (c *Catalogue) locals() []*provider {
-	var out []*provider
-	for _, p := range c.providers() {
-		if p.vendor.local && p.ready() {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
 // among looks for a name at several providers. What is configured under that
 // very name comes first, then the maker of the model, then whoever calls it
 // most nearly so. If several remain, the name is ambiguous.
@@ -214,6 +244,12 @@ func (c *Catalogue) among(name string, providers []*provider) (Model, error) {
 		}
 		models := c.models(p)
 		m, at := best(name, models)
+		if at != none && maker(name) == p.name && isVendorID(name, m, at) {
+			if at == family {
+				m = unlisted(p, name)
+			}
+			m.ID = name
+		}
 		if at == none && maker(name) == p.name {
 			if dated, ok := snapshot(name, models); ok {
 				m, at = dated, exact

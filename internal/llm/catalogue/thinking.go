@@ -65,10 +65,9 @@ func (m Model) asked(e llm.Effort) (Model, error) {
 	return m, nil
 }
 
-// settle completes a request with what the model is configured to do, and takes
-// out what it would refuse. It changes req.
-func (c *client) settle(req *llm.Request) {
-	m := &c.model
+// Settle completes a request with what the model is configured to do, and takes
+// out what it would refuse.
+func (m Model) Settle(req *llm.Request) {
 	if m.MaxOutput > 0 && req.MaxOutput > m.MaxOutput {
 		// Vendors refuse such a request instead of doing what they can.
 		req.MaxOutput = m.MaxOutput
@@ -82,9 +81,15 @@ func (c *client) settle(req *llm.Request) {
 		return
 	}
 	req.Effort = req.Effort.Within(m.Efforts)
-	// OpenAI's models take a temperature only while they do not reason. Its own
-	// format knows that; servers that speak the older one need not.
-	if m.Reasoning && maker(m.ID) == "openai" && c.chat && req.Effort != llm.EffortNone {
-		req.Temperature = nil
-	}
+}
+
+// Settle implements record.Settler.
+func (c *client) Settle(req *llm.Request) { c.model.Settle(req) }
+
+// refusesTemperature tells whether the model takes no temperature. OpenAI's models do only
+// while they do not reason. Its own format knows that; servers that speak the
+// older one need not.
+func (c *client) refusesTemperature(effort llm.Effort) bool {
+	m := &c.model
+	return m.Reasoning && maker(m.ID) == "openai" && c.chat && effort != llm.EffortNone
 }

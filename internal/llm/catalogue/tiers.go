@@ -57,13 +57,21 @@ func (c *Catalogue) choose(t Tier) Choice {
 	if t == TierDefault && c.config.Model != "" && !Tier(strings.ToLower(c.config.Model)).valid() {
 		return Choice{Name: string(t), Model: c.config.Model, Reason: "model at " + c.config.Where("model"), said: true}
 	}
+	nothing := true // is configured
 	for _, p := range c.providers() {
 		if !p.ready() || p.vendor.local && !p.said {
 			continue
 		}
+		nothing = nothing && p.vendor.local
 		if id := c.pick(p, t); id != "" {
 			return Choice{Name: string(t), Model: p.name + "/" + id, Reason: c.why(p)}
 		}
+	}
+	if !nothing {
+		return Choice{Name: string(t), Model: offlineName, Reason: "there is no telling which model of the configured providers is meant"}
+	}
+	if m := c.atHand(); m.ID != "" {
+		return Choice{Name: string(t), Model: m.Ref(), Reason: m.Provider + " runs on this machine, and no other provider is configured"}
 	}
 	return Choice{Name: string(t), Model: offlineName, Reason: "no provider is configured"}
 }

@@ -112,7 +112,7 @@ func made(t *testing.T, e env, text string) (*Catalogue, *network) {
 	}
 	n := &network{}
 	return New(Options{
-		Config: c, Env: e.get, HTTP: &http.Client{Transport: n}, ProbeTime: 10 * time.Second,
+		Config: c, Env: e.get, HTTP: &http.Client{Transport: n}, ProbeTime: 10 * time.Second, StartTime: 10 * time.Second,
 		Dial: func(ep Endpoint) (llm.Provider, error) { return &dialled{Endpoint: ep}, nil },
 	}), n
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire"
 	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 )
 
@@ -71,13 +72,13 @@ func TestStall(t *testing.T) {
 	t.Parallel()
 	all := wiretest.Fixture(t, "text.sse")
 	for _, stream := range []string{"", strings.SplitAfter(all, "\r\n\r\n")[0]} {
-		r, err := wiretest.Call(t, to(t, wiretest.Hang(stream), Options{Idle: 500 * time.Millisecond}), hello())
+		r, err := wiretest.Call(t, to(t, wiretest.Hang(stream), Options{Idle: wire.Silence(500 * time.Millisecond)}), hello())
 		if r != nil || llm.KindOf(err) != llm.ErrTimeout {
 			t.Errorf("after %d bytes: got %v, %v", len(stream), r, err)
 		}
 	}
 	// What has ended properly counts, however the connection ends.
-	r, err := wiretest.Call(t, to(t, wiretest.Hang(all), Options{Idle: 500 * time.Millisecond}), hello())
+	r, err := wiretest.Call(t, to(t, wiretest.Hang(all), Options{Idle: wire.Silence(500 * time.Millisecond)}), hello())
 	if err != nil || r.Stop != llm.StopEnd {
 		t.Errorf("after the end: got %v, %v", r, err)
 	}
@@ -125,5 +126,17 @@ func TestKeysStaySecret(t *testing.T) {
 	request, _ := v.Last()
 	if u := request.URL.String(); u != "/v1beta/models/gemini-3-pro-preview:streamGenerateContent?alt=sse" {
 		t.Errorf("asked %s", u)
+	}
+}
+
+// TestPatience: a model may think for long before it speaks, but not in the
+// middle of a word.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	const begun = "data: {\"responseId\":\"r\"}\n\n"
+	const within = begun + "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]}\n\n"
+	p := func(c *http.Client) llm.Provider { return New(Options{HTTP: c}) }
+	for stream, want := range map[string]time.Duration{"": wire.DefaultFirst, begun: wire.DefaultFirst, within: wire.DefaultThen} {
+		wiretest.Stalls(t, p, stream, want)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/llm/wire"
@@ -38,9 +37,9 @@ type Options struct {
 
 	// HTTP makes the requests; by default a client of this provider's own.
 	HTTP *http.Client
-	// Idle is how long the vendor may be silent: wire.DefaultIdle, or
-	// wire.DefaultWhole for replies that are not streamed.
-	Idle time.Duration
+	// Idle is how long the vendor may be silent; by default wire.DefaultFirst
+	// and DefaultThen, or DefaultWhole for replies that are not streamed.
+	Idle wire.Idle
 	// Whole asks for replies in one piece instead of a stream.
 	Whole bool
 }
@@ -65,8 +64,8 @@ func New(opts Options) llm.Provider {
 	if opts.HTTP == nil {
 		opts.HTTP = wire.NewClient()
 	}
-	if opts.Idle <= 0 && opts.Whole {
-		opts.Idle = wire.DefaultWhole
+	if opts.Whole {
+		opts.Idle = opts.Idle.ForWhole()
 	}
 	p := &provider{opts: opts, base: strings.TrimRight(opts.BaseURL, "/"), header: headerOf(&opts)}
 	if u, err := url.Parse(p.base); err == nil && u.Path == "" {
@@ -111,7 +110,7 @@ func (p *provider) Call(ctx context.Context, req *llm.Request, onDelta func(llm.
 		return nil, err
 	}
 	defer resp.Close()
-	b := &builder{provider: p.opts.Name, model: req.Model, onDelta: onDelta}
+	b := &builder{provider: p.opts.Name, model: req.Model, onDelta: resp.Listen(onDelta)}
 	// A proxy may answer in one piece though a stream was asked for.
 	if p.opts.Whole || strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		err = b.readWhole(resp)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire"
 	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 	"github.com/cadre-dev/cadre/internal/message"
 )
@@ -53,8 +54,8 @@ func to(t testing.TB, answer http.HandlerFunc, opts Options) llm.Provider {
 // at is a provider that calls v.
 func at(v *wiretest.Vendor, opts Options) llm.Provider {
 	opts.BaseURL = v.URL
-	if opts.Idle == 0 {
-		opts.Idle = time.Minute
+	if opts.Idle == (wire.Idle{}) {
+		opts.Idle = wire.Silence(time.Minute)
 	}
 	return New(opts)
 }

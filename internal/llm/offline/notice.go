@@ -4,8 +4,8 @@ package offline
 
 // notice ends every answer of the orchestrator.
 const notice = "---\n*This answer comes from Cadre's offline mode: fixed rules, not a language model. " +
-	"To use one, set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, choose one with `--model provider/name`, " +
-	"or run a local Ollama.*"
+	"To use one, set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, or choose one with `--model provider/name`: " +
+	"`cadre models` lists them, those of local servers such as Ollama too.*"
 
 // abilities is what it can do.
 const abilities = `What I can do without a model:

@@ -38,8 +38,9 @@ type Options struct {
 	Key string
 	// HTTP makes the requests; nil means a client of its own.
 	HTTP *http.Client
-	// Idle is how long the vendor may be silent, 0 for the default of wire.
-	Idle time.Duration
+	// Idle is how long the vendor may be silent; by default wire.DefaultFirst
+	// and DefaultThen, or DefaultWhole for replies that are not streamed.
+	Idle wire.Idle
 	// Header holds further headers, which win over all others; Query what is
 	// added to the address, such as Azure's api-version.
 	Header http.Header
@@ -74,8 +75,8 @@ func New(opts Options) llm.Provider {
 	if opts.HTTP == nil {
 		opts.HTTP = wire.NewClient()
 	}
-	if opts.Idle == 0 && opts.Whole {
-		opts.Idle = wire.DefaultWhole
+	if opts.Whole {
+		opts.Idle = opts.Idle.ForWhole()
 	}
 	c := &client{opts: opts, url: strings.TrimRight(opts.BaseURL, "/") + "/chat/completions", header: http.Header{}}
 	if len(opts.Query) > 0 {
@@ -113,10 +114,7 @@ func (c *client) Call(ctx context.Context, req *llm.Request, onDelta func(llm.De
 		return nil, err
 	}
 	defer resp.Close()
-	if onDelta == nil {
-		onDelta = func(llm.Delta) {}
-	}
-	b := &builder{provider: c.opts.Name, model: req.Model, onDelta: onDelta, requestID: resp.RequestID}
+	b := &builder{provider: c.opts.Name, model: req.Model, onDelta: resp.Listen(onDelta), requestID: resp.RequestID}
 	if c.opts.Quirks.ThinkTags {
 		b.tags = tagsLook
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire"
 	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 )
 
@@ -140,7 +141,7 @@ func TestStall(t *testing.T) {
 	t.Parallel()
 	for _, begin := range []string{"", chunks(`null`, `{"content":"a"}`)[:100]} {
 		v := serve(t, wiretest.Hang(begin))
-		if e := wiretest.Fault(t, v.provider(func(o *Options) { o.Idle = 500 * time.Millisecond })); e.Kind != llm.ErrTimeout {
+		if e := wiretest.Fault(t, v.provider(func(o *Options) { o.Idle = wire.Silence(500 * time.Millisecond) })); e.Kind != llm.ErrTimeout {
 			t.Errorf("after %q: got %+v", begin, *e)
 		}
 	}
@@ -154,7 +155,7 @@ func TestStallBehindTheEnd(t *testing.T) {
 	body = body[:strings.Index(body, `"finish_reason":"length"`)]
 	body = body[:strings.LastIndex(body, "data: ")] + strings.SplitAfter(chunks(`"length"`), "\n\n")[0]
 	v := serve(t, wiretest.Hang(body))
-	r, err := wiretest.Call(t, v.provider(func(o *Options) { o.Idle = 500 * time.Millisecond }), wiretest.Ask("x"))
+	r, err := wiretest.Call(t, v.provider(func(o *Options) { o.Idle = wire.Silence(500 * time.Millisecond) }), wiretest.Ask("x"))
 	if err != nil || r.Stop != llm.StopLength {
 		t.Errorf("got %+v, %v", r, err)
 	}
@@ -172,5 +173,17 @@ func TestCancel(t *testing.T) {
 	}
 	if _, err := v.provider().Call(ctx, wiretest.Ask("x"), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("called with a context that had ended: got %v", err)
+	}
+}
+
+// TestPatience: a model may think for long before it speaks, but not in the
+// middle of a word.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	const begun = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n"
+	const within = begun + "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n"
+	p := func(c *http.Client) llm.Provider { return New(Options{HTTP: c}) }
+	for stream, want := range map[string]time.Duration{"": wire.DefaultFirst, begun: wire.DefaultFirst, within: wire.DefaultThen} {
+		wiretest.Stalls(t, p, stream, want)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/llm/wire"
@@ -37,8 +36,9 @@ type Options struct {
 	KeyHeader string
 	// HTTP makes the requests; nil means a client of its own.
 	HTTP *http.Client
-	// Idle is how long the vendor may be silent, 0 for the default of wire.
-	Idle time.Duration
+	// Idle is how long the vendor may be silent; by default wire.DefaultFirst
+	// and DefaultThen, or DefaultWhole for replies that are not streamed.
+	Idle wire.Idle
 	// Header holds further headers, which win over all others; Query what is
 	// added to the address, such as Azure's api-version.
 	Header http.Header
@@ -76,8 +76,8 @@ func New(opts Options) llm.Provider {
 	if opts.HTTP == nil {
 		opts.HTTP = wire.NewClient()
 	}
-	if opts.Idle == 0 && opts.Whole {
-		opts.Idle = wire.DefaultWhole
+	if opts.Whole {
+		opts.Idle = opts.Idle.ForWhole()
 	}
 	if opts.Plain == nil {
 		opts.Plain = plain
@@ -128,10 +128,7 @@ func (c *client) Call(ctx context.Context, req *llm.Request, onDelta func(llm.De
 		return nil, err
 	}
 	defer resp.Close()
-	if onDelta == nil {
-		onDelta = func(llm.Delta) {}
-	}
-	b := &builder{provider: c.opts.Name, model: req.Model, onDelta: onDelta, requestID: resp.RequestID}
+	b := &builder{provider: c.opts.Name, model: req.Model, onDelta: resp.Listen(onDelta), requestID: resp.RequestID}
 	// Some servers answer in one piece whatever they were asked for.
 	if c.opts.Whole || strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		text, err := resp.All()
@@ -161,6 +158,9 @@ func stream(resp *wire.Response, b *builder) (*llm.Reply, error) {
 		}
 		if err := b.read(ev); err != nil || b.stop != "" {
 			return finish(resp, b, err)
+		}
+		if b.boundary {
+			resp.Between()
 		}
 	}
 }

@@ -4,6 +4,7 @@
 package openairesponses
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -73,6 +74,7 @@ func (b *builder) read(ev wire.Event) error {
 }
 
 func (b *builder) dispatch(kind []byte, e *event, all []byte) error {
+	b.boundary = bytes.HasPrefix(kind, []byte("response.output_item."))
 	switch string(kind) {
 	case "response.output_text.delta":
 		return b.grow(key{string(e.output), pieceText, string(e.content)}, e.delta)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/llm/wire"
 	"github.com/cadre-dev/cadre/internal/llm/wire/wiretest"
 )
 
@@ -130,7 +131,7 @@ func TestStall(t *testing.T) {
 	t.Parallel()
 	for _, begin := range []string{"", events(text)} {
 		v := serve(t, wiretest.Hang(begin))
-		if e := wiretest.Fault(t, v.provider(func(o *Options) { o.Idle = 500 * time.Millisecond })); e.Kind != llm.ErrTimeout {
+		if e := wiretest.Fault(t, v.provider(func(o *Options) { o.Idle = wire.Silence(500 * time.Millisecond) })); e.Kind != llm.ErrTimeout {
 			t.Errorf("after %q: got %+v", begin, *e)
 		}
 	}
@@ -144,5 +145,19 @@ func TestCancel(t *testing.T) {
 	defer cancel()
 	if _, err := v.provider().Call(ctx, wiretest.Ask("x"), func(llm.Delta) { cancel() }); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestPatience: a model may think for long before it speaks and between its
+// items, but not in the middle of a word.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	const begun = "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\"r\"}}\n\n" +
+		"data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":\"message\",\"content\":[]}}\n\n"
+	const within = begun + "data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"content_index\":0,\"delta\":\"a\"}\n\n"
+	const between = within + "data: {\"type\":\"response.output_item.added\",\"output_index\":1,\"item\":{\"type\":\"reasoning\",\"summary\":[]}}\n\n"
+	p := func(c *http.Client) llm.Provider { return New(Options{HTTP: c}) }
+	for stream, want := range map[string]time.Duration{"": wire.DefaultFirst, begun: wire.DefaultFirst, within: wire.DefaultThen, between: wire.DefaultFirst} {
+		wiretest.Stalls(t, p, stream, want)
 	}
 }

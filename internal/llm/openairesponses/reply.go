@@ -46,6 +46,7 @@ type key struct {
 type builder struct {
 	provider, model string
 	onDelta         func(llm.Delta) // never nil
+	boundary        bool            // the last event began or ended an item, between which the model reasons without a word
 
 	parts []*part
 	calls int

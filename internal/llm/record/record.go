@@ -5,6 +5,12 @@
 // What differs from run to run without meaning anything, the working folder
 // and the id of the chat, is replaced by a mark in the recording and put back
 // when it is played.
+//
+// Each recorded answer is given once. A request that comes again gets the next
+// one, as a second try did when it was recorded; if there is none left, the call
+// fails, since a run that asks more often is another run. Only the very same try
+// of an agent, which asks again because it was interrupted before it could note
+// the answer, gets the same answer again.
 package record
 
 import (
@@ -16,9 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/message"
@@ -43,11 +47,15 @@ type entry struct {
 }
 
 type request struct {
-	Model     string            `json:"model"`
-	System    string            `json:"system,omitempty"`
-	Tools     []string          `json:"tools,omitempty"`
-	MaxOutput int64             `json:"max_output,omitempty"`
-	Messages  []message.Message `json:"messages"`
+	Model       string            `json:"model"`
+	Effort      llm.Effort        `json:"effort,omitempty"`
+	Thinking    int64             `json:"thinking_tokens,omitempty"`
+	Temperature *float64          `json:"temperature,omitempty"`
+	System      string            `json:"system,omitempty"`
+	Tools       []string          `json:"tools,omitempty"`
+	ToolsHash   string            `json:"tools_hash,omitempty"` // of their descriptions and schemas
+	MaxOutput   int64             `json:"max_output,omitempty"`
+	Messages    []message.Message `json:"messages"`
 }
 
 type reply struct {
@@ -95,9 +103,27 @@ type recording struct {
 func (p recording) Call(ctx context.Context, req *llm.Request, onDelta func(llm.Delta)) (*llm.Reply, error) {
 	rep, err := p.next.Call(ctx, req, onDelta)
 	if ctx.Err() == nil { // a call that was stopped has no answer to play again
-		p.to.write(req, rep, err)
+		p.to.write(settled(p.next, req), rep, err)
 	}
 	return rep, err
+}
+
+// Settler completes a request with what is configured for its model. A provider
+// that does so when it is called is one, so that what was really asked is what
+// is written and looked for.
+type Settler interface {
+	Settle(req *llm.Request)
+}
+
+// settled returns req as by would send it.
+func settled(by any, req *llm.Request) *llm.Request {
+	s, ok := by.(Settler)
+	if !ok {
+		return req
+	}
+	out := *req
+	s.Settle(&out)
+	return &out
 }
 
 func (r *Recorder) write(req *llm.Request, rep *llm.Reply, callErr error) {
@@ -113,7 +139,11 @@ func (r *Recorder) write(req *llm.Request, rep *llm.Reply, callErr error) {
 }
 
 func encode(req *llm.Request, rep *llm.Reply, callErr error) ([]byte, error) {
-	e := entry{Agent: req.Caller.Agent, Role: req.Caller.Role, Turn: req.Caller.Turn, Try: req.Caller.Try, Request: requestOf(req)}
+	asked, err := requestOf(req)
+	if err != nil {
+		return nil, err
+	}
+	e := entry{Agent: req.Caller.Agent, Role: req.Caller.Role, Turn: req.Caller.Turn, Try: req.Caller.Try, Request: asked}
 	var failed *llm.Error
 	switch {
 	case callErr == nil:
@@ -127,7 +157,6 @@ func encode(req *llm.Request, rep *llm.Reply, callErr error) ([]byte, error) {
 	default:
 		e.Error = &failure{Kind: llm.ErrServer, Message: callErr.Error()}
 	}
-	var err error
 	if e.Key, err = keyOf(req); err != nil {
 		return nil, err
 	}
@@ -138,24 +167,40 @@ func encode(req *llm.Request, rep *llm.Reply, callErr error) ([]byte, error) {
 	return append(mark(line, req.Caller), '\n'), nil
 }
 
-func requestOf(req *llm.Request) request {
-	r := request{Model: req.Model, System: req.System, MaxOutput: req.MaxOutput, Messages: req.Messages}
+func requestOf(req *llm.Request) (request, error) {
+	r := request{
+		Model: req.Model, Effort: req.Effort, Thinking: req.ThinkingTokens, Temperature: req.Temperature,
+		System: req.System, MaxOutput: req.MaxOutput, Messages: req.Messages,
+	}
+	if len(req.Tools) == 0 {
+		return r, nil
+	}
 	for _, t := range req.Tools {
 		r.Tools = append(r.Tools, t.Name)
 	}
-	return r
+	var err error
+	r.ToolsHash, err = hash(req.Tools, req.Caller)
+	return r, err
 }
 
-// keyOf identifies what is asked: model, prompt, tools and messages. How much
-// the answer may cost is not part of it.
+// keyOf identifies what is asked: model and how much it is to think, prompt,
+// tools and messages. How much the answer may cost is not part of it.
 func keyOf(req *llm.Request) (string, error) {
-	r := requestOf(req)
+	r, err := requestOf(req)
+	if err != nil {
+		return "", err
+	}
 	r.MaxOutput = 0
-	b, err := json.Marshal(r)
+	return hash(r, req.Caller)
+}
+
+// hash identifies v, but for what belongs to this run.
+func hash(v any, c llm.Caller) (string, error) {
+	b, err := json.Marshal(v)
 	if err != nil {
 		return "", fmt.Errorf("encoding the request: %w", err)
 	}
-	sum := sha256.Sum256(mark(b, req.Caller))
+	sum := sha256.Sum256(mark(b, c))
 	return hex.EncodeToString(sum[:16]), nil
 }
 
@@ -190,147 +235,4 @@ func marks(c llm.Caller) []pair {
 		out = append(out, pair{[]byte(m.mark), quoted[1 : len(quoted)-1]})
 	}
 	return out
-}
-
-// Player answers from a recording. It is an llm.Provider for every model.
-type Player struct {
-	name string
-
-	warning string
-	model   string // of the first request
-
-	mu      sync.Mutex
-	answers map[string][][]byte // by key, in the order they were recorded
-	known   []known
-}
-
-// Warning says what of the recording could not be used, empty if all can.
-func (p *Player) Warning() string { return p.warning }
-
-// Model is the model that was asked first.
-func (p *Player) Model() string { return p.model }
-
-// known is what is told about a request when another one does not match.
-type known struct {
-	agent, role, model string
-	turn               int
-}
-
-// Read reads a recording; name is used in errors.
-func Read(name string, in io.Reader) (*Player, error) {
-	p := &Player{name: name, answers: map[string][][]byte{}}
-	d := json.NewDecoder(in)
-	for n := 1; ; n++ {
-		var raw json.RawMessage
-		err := d.Decode(&raw)
-		if errors.Is(err, io.EOF) {
-			return p, nil
-		}
-		if errors.Is(err, io.ErrUnexpectedEOF) && n > 1 { // the process was killed while it wrote
-			p.warning = fmt.Sprintf("%s: its last entry, number %d, is cut off and left out", name, n)
-			return p, nil
-		}
-		var e entry
-		if err == nil {
-			err = json.Unmarshal(raw, &e)
-		}
-		if err == nil && (e.Key == "" || e.Reply == nil && e.Error == nil) {
-			err = errors.New("it has no answer")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: entry %d is no recorded model call: %w", name, n, err)
-		}
-		if n == 1 {
-			p.model = e.Request.Model
-		}
-		p.answers[e.Key] = append(p.answers[e.Key], raw)
-		p.known = append(p.known, known{e.Agent, e.Role, e.Request.Model, e.Turn})
-	}
-}
-
-// Call implements llm.Provider. The same request asked several times gets the
-// recorded answers in order, and the last one again when they are used up.
-func (p *Player) Call(ctx context.Context, req *llm.Request, onDelta func(llm.Delta)) (*llm.Reply, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	key, err := keyOf(req)
-	if err != nil {
-		return nil, err
-	}
-	raw, ok := p.take(key)
-	if !ok {
-		return nil, &llm.Error{Kind: llm.ErrBadRequest, Message: p.unmatched(req)}
-	}
-	var e entry
-	if err := json.Unmarshal(unmark(raw, req.Caller), &e); err != nil {
-		return nil, fmt.Errorf("reading the recorded answer: %w", err)
-	}
-	if f := e.Error; f != nil {
-		return nil, &llm.Error{Kind: f.Kind, Status: f.Status, RetryAfter: time.Duration(f.RetryAfterMS) * time.Millisecond, Message: f.Message, Usage: f.Usage}
-	}
-	parts, err := message.DecodeParts(e.Reply.Parts)
-	if err != nil {
-		return nil, fmt.Errorf("reading the recorded answer: %w", err)
-	}
-	play(parts, onDelta)
-	return &llm.Reply{Parts: parts, Stop: e.Reply.Stop, Usage: e.Reply.Usage, Model: e.Reply.Model, RequestID: e.Reply.RequestID}, nil
-}
-
-func (p *Player) take(key string) ([]byte, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	left := p.answers[key]
-	if len(left) == 0 {
-		return nil, false
-	}
-	if len(left) > 1 {
-		p.answers[key] = left[1:]
-	}
-	return left[0], true
-}
-
-// unmatched says what was asked and what the recording has instead.
-func (p *Player) unmatched(req *llm.Request) string {
-	var same []string
-	models := map[string]bool{}
-	for _, k := range p.known {
-		models[k.model] = true
-		if k.role == req.Caller.Role {
-			same = append(same, fmt.Sprintf("%s turn %d", strings.ReplaceAll(k.agent, chatMark, req.Caller.Chat), k.turn))
-		}
-	}
-	c := req.Caller
-	text := fmt.Sprintf("the recording %s has no answer to this request of %s (%s), turn %d, model %s, %d messages", p.name, c.Agent, c.Role, c.Turn, req.Model, len(req.Messages))
-	if !models[req.Model] {
-		return fmt.Sprintf("%s; it was recorded with another model, %s: name that with --model", text, p.model)
-	}
-	if len(same) == 0 {
-		return fmt.Sprintf("%s; it has no request of the role %s at all", text, c.Role)
-	}
-	const most = 5
-	if len(same) > most {
-		same = append(same[:most], "…")
-	}
-	return fmt.Sprintf("%s; for that role it has %s. Something before differs: the prompt, the tools, or an answer. Record it again with --record", text, strings.Join(same, ", "))
-}
-
-// play tells the parts as if they were being said.
-func play(parts []message.Part, onDelta func(llm.Delta)) {
-	if onDelta == nil {
-		return
-	}
-	for i, part := range parts {
-		switch part := part.(type) {
-		case message.TextPart:
-			onDelta(llm.Delta{Kind: llm.DeltaText, Part: i, Text: part.Text})
-		case message.ThinkingPart:
-			if part.Text != "" {
-				onDelta(llm.Delta{Kind: llm.DeltaThinking, Part: i, Text: part.Text})
-			}
-		case message.ToolCall:
-			onDelta(llm.Delta{Kind: llm.DeltaCall, Part: i, Name: part.Name, Text: string(part.Input)})
-		case message.ImagePart, message.ToolResult:
-		}
-	}
 }

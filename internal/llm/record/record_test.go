@@ -49,8 +49,10 @@ func TestRecordAndReplay(t *testing.T) {
 	r := NewRecorder(&file)
 	limit := &llm.Error{Kind: llm.ErrRateLimit, Status: 429, RetryAfter: 2 * time.Second, Message: "slow"}
 	live := r.Provider(&model{replies: []any{limit, answer(`see /home/ada/"x" of k111.1`), answer("other")}})
-	for _, text := range []string{"one k111.1", "one k111.1", "two"} {
-		_, _ = live.Call(t.Context(), ask("k111", "/home/ada", text), nil)
+	for i, text := range []string{"one k111.1", "one k111.1", "two"} {
+		q := ask("k111", "/home/ada", text)
+		q.Caller.Try = 1 + i%2
+		_, _ = live.Call(t.Context(), q, nil)
 	}
 	if r.Err() != nil {
 		t.Fatal(r.Err())
@@ -64,26 +66,29 @@ func TestRecordAndReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Another run: another chat, another folder, another limit.
-	req := func(text string) *llm.Request {
+	retry := func(text string, try int) *llm.Request {
 		q := ask("z9", "/tmp/w", text)
-		q.MaxOutput = 99
+		q.MaxOutput, q.Caller.Try = 99, try
 		return q
 	}
-	_, err = p.Call(t.Context(), req("one z9.1"), nil)
+	_, err = p.Call(t.Context(), retry("one z9.1", 1), nil)
 	var e *llm.Error
 	if !errors.As(err, &e) || !reflect.DeepEqual(e, limit) {
 		t.Errorf("first answer: %v", err)
 	}
 	var heard []llm.Delta
-	got, err := p.Call(t.Context(), req("one z9.1"), func(d llm.Delta) { heard = append(heard, d) })
+	got, err := p.Call(t.Context(), retry("one z9.1", 2), func(d llm.Delta) { heard = append(heard, d) })
 	if want := answer(`see /tmp/w/"x" of z9.1`); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("second answer: %+v %v, want %+v", got, err, want)
 	}
 	if len(heard) != 2 || heard[0].Text != `see /tmp/w/"x" of z9.1` || heard[1].Name != "Read" {
 		t.Errorf("heard %+v", heard)
 	}
-	if again, err := p.Call(t.Context(), req("one z9.1"), nil); err != nil || !reflect.DeepEqual(again, got) {
-		t.Errorf("the last answer again: %+v %v", again, err)
+	if again, err := p.Call(t.Context(), retry("one z9.1", 2), nil); err != nil || !reflect.DeepEqual(again, got) {
+		t.Errorf("the same try again: %+v %v", again, err)
+	}
+	if _, err := p.Call(t.Context(), retry("one z9.1", 3), nil); llm.KindOf(err) != llm.ErrBadRequest || !strings.Contains(err.Error(), "it was asked 2 times and now once more") {
+		t.Errorf("one try more: %v", err)
 	}
 }
 
@@ -171,5 +176,79 @@ func TestUnwritableRecordingIsTold(t *testing.T) {
 	}
 	if err := r.Err(); err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// settling is a provider that adds what is configured.
+type settling struct {
+	llm.Provider
+	effort llm.Effort
+}
+
+func (s settling) Settle(req *llm.Request) { req.Effort = s.effort }
+
+// TestWhatBelongsToARequest: a request that asks for another effort, another
+// temperature or has other tools is another.
+func TestWhatBelongsToARequest(t *testing.T) {
+	t.Parallel()
+	var file bytes.Buffer
+	live := NewRecorder(&file).Provider(settling{&model{replies: []any{answer("yes")}}, llm.EffortHigh})
+	if _, err := live.Call(t.Context(), ask("k1", "/w", "one"), nil); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		change func(*llm.Request)
+		found  bool
+	}{
+		"the same":            {func(*llm.Request) {}, true},
+		"more may be said":    {func(r *llm.Request) { r.MaxOutput = 1 << 20 }, true},
+		"no effort":           {func(r *llm.Request) { r.Effort = "" }, false},
+		"another effort":      {func(r *llm.Request) { r.Effort = llm.EffortLow }, false},
+		"tokens for thinking": {func(r *llm.Request) { r.ThinkingTokens = 100 }, false},
+		"a temperature":       {func(r *llm.Request) { r.Temperature = new(0.5) }, false},
+		"a description":       {func(r *llm.Request) { r.Tools[0].Description = "reads" }, false},
+		"a schema":            {func(r *llm.Request) { r.Tools[0].Schema = json.RawMessage(`{"type":"object"}`) }, false},
+	} {
+		p, err := Read("rec.jsonl", bytes.NewReader(file.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := ask("k2", "/other", "one")
+		req.Effort = llm.EffortHigh
+		tt.change(req)
+		if _, err := p.Call(t.Context(), req, nil); (err == nil) != tt.found {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAnswersFindTheirAgents: two agents that ask the same get each their own
+// answer, in whichever order they ask.
+func TestAnswersFindTheirAgents(t *testing.T) {
+	t.Parallel()
+	by := func(chat, agent string) *llm.Request {
+		q := ask(chat, "/w", "same")
+		q.Caller.Agent = chat + agent
+		return q
+	}
+	var file bytes.Buffer
+	live := NewRecorder(&file).Provider(&model{replies: []any{answer("of 2"), answer("of 3")}})
+	for _, agent := range []string{".2", ".3"} {
+		if _, err := live.Call(t.Context(), by("k1", agent), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := Read("rec.jsonl", &file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, agent := range []string{".3", ".2", ".3"} {
+		r, err := p.Call(t.Context(), by("z9", agent), nil)
+		if err != nil || message.Text(r.Parts) != "of "+agent[1:] {
+			t.Errorf("%s got %+v, %v", agent, r, err)
+		}
+	}
+	if _, err := p.Call(t.Context(), by("z9", ".4"), nil); err == nil {
+		t.Error("a third agent got an answer")
 	}
 }

@@ -84,7 +84,7 @@ func TestProviderGivesUpInTime(t *testing.T) {
 			if !errors.Is(err, refusal) || time.Since(b.began) > time.Minute {
 				t.Fatalf("try %d after %s: %v", try, time.Since(b.began), err)
 			}
-			time.Sleep(refusal.RetryAfter)
+			<-time.After(refusal.RetryAfter)
 		}
 		if d := time.Since(b.began); d != 18*time.Second {
 			t.Errorf("gave up after %s", d)

@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/llm"
@@ -18,22 +16,10 @@ import (
 )
 
 const (
-	// DefaultIdle is how long a stream may be silent. Reasoning models of some
-	// vendors say nothing for minutes before their first token.
-	DefaultIdle = 5 * time.Minute
-	// DefaultWhole is how long a reply that is not streamed may take: all of
-	// it is silence.
-	DefaultWhole = 10 * time.Minute
-
 	maxErrorBody = 64 << 10
 	maxBody      = 64 << 20
 	maxDrain     = 16 << 10
 	drainTime    = 50 * time.Millisecond
-)
-
-var (
-	errSilent = errors.New("nothing was heard for too long")
-	errClosed = errors.New("the response was closed")
 )
 
 // Response is the answer to a request that was accepted. It is used by one
@@ -52,16 +38,13 @@ type Response struct {
 // other answer is an *llm.Error of its kind (see Classify). The body is sent
 // as JSON; header is not changed.
 //
-// Silence longer than idle, whether before the answer or within it, is an
-// *llm.Error of kind timeout; idle <= 0 means DefaultIdle. A connection that
-// cannot be made or is lost is one of kind network. When ctx ends the error is
-// ctx.Err(). The same holds for what is read from the Response later on.
+// Silence longer than idle allows, whether before the answer or within it, is
+// an *llm.Error of kind timeout. A connection that cannot be made or is lost is
+// one of kind network. When ctx ends the error is ctx.Err(). The same holds for
+// what is read from the Response later on.
 //
 // No error contains the values of headers that carry keys.
-func Post(ctx context.Context, client *http.Client, url string, header http.Header, body []byte, idle time.Duration) (*Response, error) {
-	if idle <= 0 {
-		idle = DefaultIdle
-	}
+func Post(ctx context.Context, client *http.Client, url string, header http.Header, body []byte, idle Idle) (*Response, error) {
 	secrets := Secrets(header)
 	w := newWatch(ctx, idle)
 	req, err := http.NewRequestWithContext(w.inner, http.MethodPost, url, bytes.NewReader(body))
@@ -137,16 +120,12 @@ func (r *Response) All() ([]byte, error) {
 // only a body read to its end leaves a connection that can be used again.
 func (r *Response) Close() {
 	if r.inner.Err() == nil {
-		r.idle = drainTime
+		r.limit = drainTime
 		_, _ = io.CopyN(io.Discard, r, maxDrain)
 	}
 	r.end()
 	_ = r.body.Close()
 }
-
-// SetIdle changes how long the vendor may be silent from here on: once a reply
-// is complete, its epilogue is not worth a long wait.
-func (r *Response) SetIdle(idle time.Duration) { r.idle = min(r.idle, idle) }
 
 // Cut is the error of a stream that ended before the reply did.
 func (r *Response) Cut() error {
@@ -188,47 +167,4 @@ func Spent(err error, u message.Usage) error {
 		return &llm.Error{Kind: llm.ErrNetwork, Message: "the call was stopped: " + err.Error(), Usage: u, Err: err}
 	}
 	return err
-}
-
-// watch bounds silence: it cancels the inner context when nothing comes for
-// the time of idle while someone waits.
-type watch struct {
-	outer  context.Context // the caller's
-	inner  context.Context // of the request
-	cancel context.CancelCauseFunc
-	timer  *time.Timer
-	idle   time.Duration
-}
-
-func newWatch(ctx context.Context, idle time.Duration) watch {
-	inner, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(idle, func() { cancel(errSilent) })
-	return watch{outer: ctx, inner: inner, cancel: cancel, timer: timer, idle: idle}
-}
-
-func (w *watch) start() { w.timer.Reset(w.idle) }
-func (w *watch) stop()  { w.timer.Stop() }
-
-func (w *watch) end() {
-	w.timer.Stop()
-	w.cancel(errClosed)
-}
-
-// explain turns an error of the transport into one of the contract.
-func (w *watch) explain(doing string, err error, secrets []string) error {
-	if ended := w.outer.Err(); ended != nil {
-		return ended
-	}
-	// An *url.Error repeats the address, which may contain more than it should.
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err
-	}
-	if errors.Is(context.Cause(w.inner), errSilent) {
-		return &llm.Error{Kind: llm.ErrTimeout, Message: fmt.Sprintf("%s: nothing was heard for %v", doing, w.idle), Err: errSilent}
-	}
-	kind := llm.ErrNetwork
-	if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() {
-		kind = llm.ErrTimeout
-	}
-	return &llm.Error{Kind: kind, Message: Scrub(doing+": "+err.Error(), secrets...), Err: err}
 }

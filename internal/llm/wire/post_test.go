@@ -55,7 +55,7 @@ func TestPost(t *testing.T) {
 		flush(w, "data: [DONE]")
 	})
 	header := http.Header{"X-Api-Key": {"k"}}
-	r, err := Post(t.Context(), NewClient(), url, header, []byte(`{"a":1}`), 0)
+	r, err := Post(t.Context(), NewClient(), url, header, []byte(`{"a":1}`), Idle{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestPost(t *testing.T) {
 func TestPostWhole(t *testing.T) {
 	t.Parallel()
 	url := serve(t, func(w http.ResponseWriter, _ *http.Request) { flush(w, `{"a":1}`) })
-	r, err := Post(t.Context(), NewClient(), url, nil, nil, time.Minute)
+	r, err := Post(t.Context(), NewClient(), url, nil, nil, Silence(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestPostRefused(t *testing.T) {
 		flush(w, `{"error":{"message":"`+r.Header.Get("Authorization")+` and `+r.Header.Get("X-Api-Key")+` are wrong"}}`)
 	})
 	header := http.Header{"Authorization": {"Bearer very-secret-token"}, "X-Api-Key": {"geheim-42"}}
-	_, err := Post(t.Context(), NewClient(), url, header, nil, 0)
+	_, err := Post(t.Context(), NewClient(), url, header, nil, Idle{})
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Kind != llm.ErrAuth || e.Status != 401 || e.RequestID != "req_2" || e.RetryAfter != 7*time.Second {
 		t.Fatalf("got %+v", err)
@@ -105,11 +105,11 @@ func TestPostWithoutServer(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.NotFoundHandler())
 	srv.Close()
-	_, err := Post(t.Context(), NewClient(), srv.URL+"?key=topsecret", http.Header{"X-Goog-Api-Key": {"topsecret"}}, nil, 0)
+	_, err := Post(t.Context(), NewClient(), srv.URL+"?key=topsecret", http.Header{"X-Goog-Api-Key": {"topsecret"}}, nil, Idle{})
 	if llm.KindOf(err) != llm.ErrNetwork || strings.Contains(fmt.Sprintf("%v %#v", err, errors.Unwrap(err)), "topsecret") {
 		t.Errorf("got %v", err)
 	}
-	_, err = Post(t.Context(), NewClient(), "http://bad host/", nil, nil, 0)
+	_, err = Post(t.Context(), NewClient(), "http://bad host/", nil, nil, Idle{})
 	if llm.KindOf(err) != llm.ErrBadRequest {
 		t.Errorf("no address: got %v", err)
 	}
@@ -122,7 +122,7 @@ func TestNoRedirects(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other+"/v1", http.StatusTemporaryRedirect)
 	})
-	_, err := Post(t.Context(), NewClient(), url, http.Header{"X-Api-Key": {"geheim-42"}}, nil, 0)
+	_, err := Post(t.Context(), NewClient(), url, http.Header{"X-Api-Key": {"geheim-42"}}, nil, Idle{})
 	if llm.KindOf(err) != llm.ErrBadRequest || !strings.Contains(err.Error(), other+"/v1") {
 		t.Errorf("got %v", err)
 	}
@@ -136,10 +136,10 @@ func TestConnectionLost(t *testing.T) {
 		}
 		panic(http.ErrAbortHandler)
 	})
-	if _, err := Post(t.Context(), NewClient(), url, nil, nil, 0); llm.KindOf(err) != llm.ErrNetwork {
+	if _, err := Post(t.Context(), NewClient(), url, nil, nil, Idle{}); llm.KindOf(err) != llm.ErrNetwork {
 		t.Errorf("before the answer: got %v", err)
 	}
-	r, err := Post(t.Context(), NewClient(), url+"/later", nil, nil, 0)
+	r, err := Post(t.Context(), NewClient(), url+"/later", nil, nil, Idle{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestStall(t *testing.T) {
 		}
 		<-r.Context().Done()
 	})
-	const idle = time.Second
+	idle := Silence(time.Second)
 	if _, err := Post(t.Context(), NewClient(), url, nil, nil, idle); llm.KindOf(err) != llm.ErrTimeout {
 		t.Errorf("before the answer: got %v", err)
 	}
@@ -196,12 +196,12 @@ func TestContextEnds(t *testing.T) {
 		<-got
 		cancel()
 	}()
-	if _, err := Post(ctx, NewClient(), url, nil, nil, 0); err != context.Canceled { //nolint:errorlint // the context's own error, unwrapped
+	if _, err := Post(ctx, NewClient(), url, nil, nil, Idle{}); err != context.Canceled { //nolint:errorlint // the context's own error, unwrapped
 		t.Errorf("before the answer: got %v", err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
-	r, err := Post(ctx, NewClient(), url+"/later", nil, nil, 0)
+	r, err := Post(ctx, NewClient(), url+"/later", nil, nil, Idle{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,13 +246,13 @@ func TestIdleCountsWaitingOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pipe{make(chan string)}
 		start := time.Now()
-		r, err := Post(t.Context(), &http.Client{Transport: p}, "http://model/", nil, nil, 0)
+		r, err := Post(t.Context(), &http.Client{Transport: p}, "http://model/", nil, nil, Idle{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer r.Close()
 		go func() {
-			<-time.After(DefaultIdle - time.Second) // slow, but not silent
+			<-time.After(DefaultFirst - time.Second) // slow, but not silent
 			p.data <- "data: a\n\n"
 			p.data <- "data: b\n\n"
 		}()
@@ -264,7 +264,47 @@ func TestIdleCountsWaitingOnly(t *testing.T) {
 			t.Fatalf("got %q, %v", ev.Data, err)
 		}
 		_, err = r.Next()
-		if want := 2*DefaultIdle - time.Second + time.Hour; llm.KindOf(err) != llm.ErrTimeout || time.Since(start) != want {
+		if want := 2*DefaultFirst - time.Second + time.Hour; llm.KindOf(err) != llm.ErrTimeout || time.Since(start) != want {
+			t.Errorf("got %v after %v, want a timeout after %v", err, time.Since(start), want)
+		}
+	})
+}
+
+// TestSignsOfLife: what is no delta keeps a stream alive, but not for ever.
+func TestSignsOfLife(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := pipe{make(chan string)}
+		r, err := Post(t.Context(), &http.Client{Transport: p}, "http://model/", nil, nil, Idle{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		over := make(chan struct{})
+		defer close(over)
+		go func() {
+			for range 60 {
+				select {
+				case <-time.After(time.Minute):
+				case <-over:
+					return
+				}
+				select {
+				case p.data <- "data: ping\n\n":
+				case <-over:
+					return
+				}
+			}
+		}()
+		start := time.Now()
+		for range 6 {
+			if _, err := r.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Listen(nil)(llm.Delta{})
+		_, err = drain(r)
+		if want := 6*time.Minute + DefaultWhole; llm.KindOf(err) != llm.ErrTimeout || time.Since(start) != want || !strings.Contains(err.Error(), "signs of life") {
 			t.Errorf("got %v after %v, want a timeout after %v", err, time.Since(start), want)
 		}
 	})
@@ -273,7 +313,7 @@ func TestIdleCountsWaitingOnly(t *testing.T) {
 func TestCloseDoesNotWaitLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, err := Post(t.Context(), &http.Client{Transport: pipe{make(chan string)}}, "http://model/", nil, nil, 0)
+		r, err := Post(t.Context(), &http.Client{Transport: pipe{make(chan string)}}, "http://model/", nil, nil, Idle{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +347,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 		var wg sync.WaitGroup
 		for range streams {
 			wg.Go(func() {
-				r, err := Post(t.Context(), client, srv.URL, nil, nil, 0)
+				r, err := Post(t.Context(), client, srv.URL, nil, nil, Idle{})
 				if err != nil {
 					t.Error(err)
 					return
@@ -333,7 +373,7 @@ func TestErrorsOfAStream(t *testing.T) {
 		w.Header().Set("X-Request-Id", "req_3")
 		flush(w, "data: {}\n\n")
 	})
-	r, err := Post(t.Context(), NewClient(), url, http.Header{"Api-Key": {"geheim-42"}}, nil, 0)
+	r, err := Post(t.Context(), NewClient(), url, http.Header{"Api-Key": {"geheim-42"}}, nil, Idle{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -384,7 +424,7 @@ func BenchmarkStream(b *testing.B) {
 		}
 	}))
 	defer srv.Close()
-	r, err := Post(b.Context(), NewClient(), srv.URL, nil, nil, 0)
+	r, err := Post(b.Context(), NewClient(), srv.URL, nil, nil, Idle{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,8 +3,12 @@
 package wire
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"net/http"
+	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -37,11 +41,28 @@ func Secrets(header http.Header) []string {
 	return secrets
 }
 
+// spellings returns the ways in which a secret is written: as it is, in an
+// address, in JSON and in base64.
+func spellings(secret string) []string {
+	out := []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.ReplaceAll(secret, "/", `\/`)}
+	if quoted, err := json.Marshal(secret); err == nil {
+		out = append(out, string(quoted[1:len(quoted)-1]))
+	}
+	for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		out = append(out, e.EncodeToString([]byte(secret)))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // Scrub takes the secrets, and what looks like a key, out of text.
 func Scrub(text string, secrets ...string) string {
 	for _, s := range secrets {
-		if len(s) >= shortest {
-			text = strings.ReplaceAll(text, s, redacted)
+		if len(s) < shortest {
+			continue
+		}
+		for _, w := range spellings(s) {
+			text = strings.ReplaceAll(text, w, redacted)
 		}
 	}
 	return keyLike.ReplaceAllString(text, "${1}${2}"+redacted)

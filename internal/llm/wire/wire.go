@@ -6,7 +6,7 @@
 // messages: those belong to the packages beside it. A client is written so:
 //
 //	body, err := format.Encode(req, func(e wire.Encoded) []byte { … })
-//	resp, err := wire.Post(ctx, httpClient, url, header, body, idle)
+//	resp, err := wire.Post(ctx, httpClient, url, header, body, wire.Idle{})
 //	if err != nil { return nil, err } // *llm.Error or ctx.Err()
 //	defer resp.Close()
 //	for {
