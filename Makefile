@@ -67,11 +67,11 @@ fmt: $(LINT) ## Format the Go files
 generate: ## Run go generate
 	$(GO) generate ./...
 
-web: ## Build the web app (this version has none: only says so)
-	@echo 'There is no web app in this version yet: nothing to build.'
+web: ## Check, test and build the web app, which no command serves yet (needs Node 20.19 or newer)
+	cd web && npm ci --no-audit --no-fund && npm run check && npm test && npm run build
 
-e2e: ## Test the web app in a browser (this version has none: only says so)
-	@echo 'There is no web app in this version yet: nothing to test in a browser.'
+e2e: ## Test the web app in a browser (no command serves it yet: only says so)
+	@echo 'No command serves the web app yet: there is nothing to test in a browser.'
 
 check: tidy-check generate-check fmt-check lint test ## Everything a change must pass: go.mod, generated code, format, lint, tests
 	@echo '==> all checks passed'

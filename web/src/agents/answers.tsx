@@ -1,0 +1,234 @@
+// What each kind of inbox item shows, and the ways to answer it.
+
+import { Check, MessageSquareReply } from "lucide-react";
+import { useState } from "react";
+import type { Answer, Item } from "../api/types";
+import { write } from "../state/store";
+import { questions, type Question } from "../text/activity";
+import { clean } from "../text/format";
+import { DiffText, looksLikeDiff } from "../ui/diff";
+import { Button } from "../ui/kit";
+import { currentRoute, go } from "../ui/route";
+
+export interface BodyProps {
+  item: Item;
+  give: (a: Answer) => Promise<void>;
+  busy: boolean;
+}
+
+const scopes: [string, string][] = [
+  ["agent", "this agent"],
+  ["role", "this role"],
+  ["subtree", "this agent and below"],
+  ["chat", "this chat"],
+];
+
+export function ApprovalBody({ item, give, busy }: BodyProps) {
+  const [denying, setDenying] = useState(false);
+  const [why, setWhy] = useState("");
+  const detail = item.detail;
+  const action = clean(item.action);
+  return (
+    <>
+      {detail?.tool && (
+        <p className="mb-1.5 text-small text-soft">
+          {detail.tool}
+          {detail.dir && (
+            <>
+              {" "}
+              in <span className="font-mono">{clean(detail.dir)}</span>
+            </>
+          )}
+          {detail.action?.hosts?.length ? ` · ${detail.action.hosts.join(", ")}` : ""}
+        </p>
+      )}
+      {looksLikeDiff(action) ? (
+        <DiffText text={action} />
+      ) : (
+        <pre
+          tabIndex={0}
+          className="max-h-72 overflow-auto rounded-md border border-line bg-canvas px-3 py-2 font-mono text-[13px] leading-5 whitespace-pre-wrap [overflow-wrap:anywhere]"
+        >
+          {action}
+        </pre>
+      )}
+      {item.reason && <p className="mt-2 text-row text-soft">“{clean(item.reason)}”</p>}
+      {detail?.why && <p className="mt-1 text-small text-faint">It asks because of {clean(detail.why)}.</p>}
+      <div className="mt-3 flex flex-wrap items-center gap-2">
+        <Button look="primary" small disabled={busy} data-allow onClick={() => void give({ allow: true, scope: "once" })}>
+          <Check size={13} />
+          Allow once
+        </Button>
+        {!denying && (
+          <Button look="danger" small disabled={busy} data-deny className="bg-canvas" onClick={() => setDenying(true)}>
+            Deny…
+          </Button>
+        )}
+        <span className="flex-1" />
+        {(detail?.allows?.length ?? 0) > 0 && (
+          <span
+            className="inline-flex flex-wrap items-center gap-1 text-small text-faint"
+            title={`Also later: ${detail?.allows?.join(", ")}`}
+          >
+            allow for
+            {scopes.map(([scope, words]) => (
+              <Button
+                key={scope}
+                look="outline"
+                small
+                disabled={busy}
+                className="bg-canvas"
+                onClick={() => void give({ allow: true, scope })}
+              >
+                {words}
+              </Button>
+            ))}
+          </span>
+        )}
+      </div>
+      {denying && (
+        <form
+          className="mt-2 flex gap-2"
+          onSubmit={(e) => {
+            e.preventDefault();
+            void give({ allow: false, reason: why });
+          }}
+        >
+          <input
+            autoFocus
+            value={why}
+            onChange={(e) => setWhy(e.target.value)}
+            onKeyDown={(e) => e.key === "Escape" && setDenying(false)}
+            aria-label="Why it is denied"
+            placeholder="Why, or what to do instead (it is told)"
+            className="h-8 min-w-0 flex-1 rounded-md border border-line bg-canvas px-2.5"
+          />
+          <Button look="danger" type="submit" disabled={busy} className="bg-canvas">
+            Deny
+          </Button>
+        </form>
+      )}
+    </>
+  );
+}
+
+export function QuestionBody({ item, give, busy }: BodyProps) {
+  const asked = questions(item.action);
+  const [chosen, setChosen] = useState<Record<number, string>>({});
+  const reply = () => {
+    write({ replying: item.id });
+    if (currentRoute().page !== "chat") go(`/chats/${item.chatId}`);
+    document.querySelector<HTMLTextAreaElement>("[data-composer]")?.focus();
+  };
+  const single = asked.length === 1;
+  const choose = (n: number, label: string) => {
+    if (single) void give({ text: label });
+    else setChosen({ ...chosen, [n]: label });
+  };
+  const complete = !single && asked.every((q, n) => q.options.length === 0 || chosen[n]);
+  return (
+    <>
+      {asked.map((q, n) => (
+        <Asked key={n} q={q} chosen={chosen[n]} busy={busy} choose={(label) => choose(n, label)} />
+      ))}
+      <div className="mt-3 flex flex-wrap gap-2">
+        {complete && Object.keys(chosen).length > 0 && (
+          <Button
+            look="primary"
+            small
+            disabled={busy}
+            onClick={() => void give({ text: asked.map((q, n) => `${q.question} ${chosen[n] ?? ""}`).join("\n") })}
+          >
+            Send answers
+          </Button>
+        )}
+        <Button look={single && (asked[0]?.options.length ?? 0) > 0 ? "outline" : "primary"} small disabled={busy} onClick={reply}>
+          <MessageSquareReply size={13} />
+          Reply in the chat
+        </Button>
+        <span className="flex-1" />
+        <Button look="plain" small disabled={busy} onClick={() => void give({ decline: true })}>
+          Decline to answer
+        </Button>
+      </div>
+    </>
+  );
+}
+
+function Asked({ q, chosen, choose, busy }: { q: Question; chosen: string | undefined; choose: (label: string) => void; busy: boolean }) {
+  return (
+    <div className="not-first:mt-3">
+      <p className="text-read">{clean(q.question)}</p>
+      {q.options.length > 0 && (
+        <div className="mt-2 flex flex-wrap gap-2">
+          {q.options.map((o) => (
+            <button
+              key={o.label}
+              type="button"
+              disabled={busy}
+              aria-pressed={chosen === o.label}
+              onClick={() => choose(o.label)}
+              className={`rounded-md border bg-canvas px-3 py-1.5 text-left hover:border-strong ${chosen === o.label ? "border-accent" : "border-line"}`}
+            >
+              <span className="font-medium">{clean(o.label)}</span>
+              {o.description && <span className="block text-small text-faint">{clean(o.description)}</span>}
+            </button>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+export function BudgetBody({ item, give, busy }: BodyProps) {
+  return (
+    <>
+      <p className="text-row">{clean(item.action)}</p>
+      <div className="mt-3 flex gap-2">
+        <Button look="primary" small disabled={busy} data-allow onClick={() => void give({ allow: true })}>
+          Give as much again
+        </Button>
+        <Button look="outline" small disabled={busy} className="bg-canvas" onClick={() => void give({ allow: false })}>
+          End with what there is
+        </Button>
+      </div>
+    </>
+  );
+}
+
+export function WorktreeBody({ item, give, busy }: BodyProps) {
+  const ways: [string, string][] = [
+    ["accept", "Take the changes"],
+    ["merge", "Merge its branch"],
+    ["keep", "Keep the worktree"],
+    ["discard", "Discard"],
+  ];
+  return (
+    <>
+      {looksLikeDiff(item.action) ? (
+        <DiffText text={clean(item.action)} />
+      ) : (
+        <pre
+          tabIndex={0}
+          className="max-h-72 overflow-auto rounded-md border border-line bg-canvas px-3 py-2 font-mono text-[13px] leading-5 whitespace-pre-wrap"
+        >
+          {clean(item.action)}
+        </pre>
+      )}
+      <div className="mt-3 flex flex-wrap gap-2">
+        {ways.map(([how, words], i) => (
+          <Button
+            key={how}
+            look={i === 0 ? "primary" : how === "discard" ? "danger" : "outline"}
+            small
+            disabled={busy}
+            className={i === 0 ? "" : "bg-canvas"}
+            onClick={() => void give({ how })}
+          >
+            {words}
+          </Button>
+        ))}
+      </div>
+    </>
+  );
+}

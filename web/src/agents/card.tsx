@@ -1,0 +1,128 @@
+// What waits for a person: approvals, questions, budgets, worktrees. The same
+// card in the chat, in the inspector and in the inbox.
+
+import { CircleDollarSign, CircleHelp, FolderGit2, Hand } from "lucide-react";
+import { useId, useState } from "react";
+import type { Answer, Item } from "../api/types";
+import { answer } from "../state/act";
+import { questions, use } from "../text/activity";
+import { ago, clean, exact, took } from "../text/format";
+import { useNow } from "../ui/hooks";
+import { Link } from "../ui/link";
+import { agentLink } from "../ui/route";
+import { RoleIcon } from "../ui/signs";
+import { ApprovalBody, BudgetBody, QuestionBody, WorktreeBody } from "./answers";
+
+const heads: Record<string, string> = {
+  approval: "needs your approval",
+  question: "asks you",
+  elicitation: "asks you",
+  budget: "has used up its budget",
+  worktree: "left changes in its worktree",
+};
+
+export function ItemIcon({ kind }: { kind: string }) {
+  const Icon = kind === "budget" ? CircleDollarSign : kind === "worktree" ? FolderGit2 : kind === "approval" ? Hand : CircleHelp;
+  return <Icon size={15} className="shrink-0 text-amber" aria-hidden />;
+}
+
+export function ItemCard({ item }: { item: Item }) {
+  const [busy, setBusy] = useState(false);
+  const give = async (body: Answer) => {
+    setBusy(true);
+    await answer(item, body);
+    setBusy(false);
+  };
+  const title = useId();
+  return (
+    <section
+      aria-labelledby={title}
+      data-item={item.id}
+      data-kind={item.kind}
+      className="appears rounded-lg border border-line bg-amber-wash"
+    >
+      <header className="flex flex-wrap items-center gap-x-2 gap-y-1 px-3 pt-2.5">
+        <ItemIcon kind={item.kind} />
+        <h2 id={title} className="text-row font-semibold">
+          <Path path={item.path} /> <span className="font-medium">{heads[item.kind] ?? "waits for you"}</span>
+        </h2>
+        <span className="flex-1" />
+        <Link
+          to={agentLink(item.chatId, item.agentId)}
+          className="text-small text-faint underline-offset-2 hover:text-text hover:underline"
+        >
+          inspect
+        </Link>
+      </header>
+      <div className="px-3 pt-2 pb-3">
+        {item.kind === "approval" && <ApprovalBody item={item} give={give} busy={busy} />}
+        {(item.kind === "question" || item.kind === "elicitation") && <QuestionBody item={item} give={give} busy={busy} />}
+        {item.kind === "budget" && <BudgetBody item={item} give={give} busy={busy} />}
+        {item.kind === "worktree" && <WorktreeBody item={item} give={give} busy={busy} />}
+        <Deadline item={item} />
+      </div>
+    </section>
+  );
+}
+
+/** The agent's place in the tree, in names. */
+function Path({ path }: { path: string }) {
+  const names = clean(path).split("/");
+  return (
+    <span>
+      {names.map((name, i) => (
+        <span key={i}>
+          {i > 0 && <span className="text-faint"> ▸ </span>}
+          <span className={i === names.length - 1 ? "" : "text-soft"}>{name}</span>
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function Deadline({ item }: { item: Item }) {
+  const now = useNow(Boolean(item.deadline));
+  const left = (item.deadline ?? 0) - now;
+  return (
+    <p className="mt-2 text-small text-faint">
+      Asked <span title={exact(item.createdAt)}>{ago(item.createdAt, now)}</span>.{" "}
+      {item.deadline ? (
+        <span title={exact(item.deadline)}>
+          {left > 0 ? `Without an answer in ${took(Math.round(left / 1000) * 1000)}: ${item.default || "deny"}.` : "Its time is over."}
+        </span>
+      ) : item.default ? (
+        `Without an answer: ${item.default}.`
+      ) : null}
+    </p>
+  );
+}
+
+/** What was answered, by whom, in one line. */
+export function ClosedLine({ item }: { item: Item }) {
+  const what =
+    item.kind === "question" || item.kind === "elicitation"
+      ? questions(item.action)
+          .map((q) => q.question)
+          .join(" ")
+      : item.detail?.tool
+        ? use(item.detail.tool, item.detail.input)
+        : item.action;
+  return (
+    <div className="flex min-w-0 items-center gap-2 px-1 py-1 text-small text-faint">
+      <RoleIcon role={item.role} size={13} className="text-faint" />
+      <span className="min-w-0 truncate" title={clean(item.action)}>
+        {clean(item.path.slice(item.path.lastIndexOf("/") + 1))}: {clean(what)}
+      </span>
+      <span className="shrink-0 font-medium text-soft">{outcome(item)}</span>
+    </div>
+  );
+}
+
+function outcome(item: Item): string {
+  if (item.how === "answered_for_user") return `answered in your name by the orchestrator: ${clean(item.answer ?? "").slice(0, 120)}`;
+  const by = item.by ? ` by ${clean(item.by)}` : "";
+  const how = (item.how ?? "closed").replaceAll("_", " ");
+  const scope = item.scope && item.scope !== "once" && how.startsWith("allow") ? ` for the ${item.scope}` : "";
+  const text = item.answer ? `: ${clean(item.answer).slice(0, 80)}` : "";
+  return `${how}${scope}${by}${text}`;
+}

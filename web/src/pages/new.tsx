@@ -1,0 +1,137 @@
+// The first page: a new chat, and for who is here for the first time an
+// example that shows in a minute what Cadre does.
+
+import { ArrowRight, Cpu, GitFork, Menu as MenuIcon, ShieldCheck, Wallet } from "lucide-react";
+import { useContext, useMemo, useState } from "react";
+import { api } from "../api/client";
+import { Composer } from "../chat/composer";
+import { newChat } from "../state/act";
+import { useStore } from "../state/store";
+import { clean } from "../text/format";
+import { useLoad } from "../ui/hooks";
+import { Button, IconButton, Menu, type MenuItem } from "../ui/kit";
+import { OpenSidebar } from "./page";
+
+const example = "Count the Go files in this folder; summarise README.md; and list the folders at the top";
+
+const promises = [
+  { icon: GitFork, title: "One orchestrator, many agents", text: "You talk to one. It hands work to others, which work side by side." },
+  { icon: ShieldCheck, title: "Nothing risky unasked", text: "What an agent wants to change or run waits in one inbox, at any depth." },
+  { icon: Wallet, title: "Everything on record", text: "Each prompt, tool, token and cent, live and afterwards. A crash loses nothing." },
+];
+
+export function NewPage() {
+  const openSidebar = useContext(OpenSidebar);
+  const me = useStore((s) => s.data.me);
+  const first = useStore((s) => s.ready && Object.keys(s.data.chats).length === 0);
+  const models = useLoad("models", api.models);
+  const roles = useLoad("roles", api.roles);
+  const [model, setModel] = useState(() => localStorage.getItem("cadre-model") ?? "");
+  const [role, setRole] = useState("");
+  const [busy, setBusy] = useState(false);
+  const start = async (text: string, attachments: Parameters<typeof newChat>[1] = {}) => {
+    setBusy(true);
+    await newChat(text, { ...attachments, ...(model ? { model } : {}), ...(role ? { role } : {}) });
+    setBusy(false);
+  };
+  const choices = useMemo<MenuItem[]>(() => {
+    const pick = (ref: string) => {
+      setModel(ref);
+      localStorage.setItem("cadre-model", ref);
+    };
+    const known = models.value;
+    const usual = known?.choices.find((c) => c.name === "")?.model ?? "";
+    return [
+      { label: "As configured", hint: usual, chosen: model === "", run: () => pick("") },
+      ...(known?.choices ?? [])
+        .filter((c) => c.name !== "")
+        .map((c) => ({ label: c.name, hint: c.model || c.reason || "", chosen: model === c.name, run: () => pick(c.name) })),
+      ...(known?.models ?? []).slice(0, 60).map((m) => ({
+        label: m.ref,
+        hint: m.offline ? "fixed rules, no language model" : (m.name ?? ""),
+        chosen: model === m.ref,
+        run: () => pick(m.ref),
+      })),
+    ];
+  }, [models.value, model]);
+  const usual = models.value?.choices.find((c) => c.name === "")?.model;
+  const offline = (model || usual) === "offline";
+  return (
+    <main className="flex h-full min-w-0 flex-1 flex-col overflow-y-auto" aria-label="New chat">
+      <div className="p-2 md:hidden">
+        <IconButton label="Show the chats" onClick={openSidebar}>
+          <MenuIcon size={17} />
+        </IconButton>
+      </div>
+      <div className="mx-auto flex w-full max-w-[792px] flex-1 flex-col justify-center px-4 py-10">
+        <h1 className="text-center text-2xl font-semibold tracking-tight">{first ? "Welcome to Cadre" : "What shall be done?"}</h1>
+        {me && (
+          <p className="mt-2 mb-6 text-center text-row text-faint">
+            Agents work in <span className="font-mono">{clean(me.dir)}</span>
+          </p>
+        )}
+        <Composer
+          draftKey="new"
+          placeholder="Describe a task. The orchestrator splits it and hands it out."
+          suggestions={[]}
+          autoFocus
+          send={(text, attachments) => void start(text, { attachments })}
+        >
+          <Menu
+            up
+            label="Model"
+            items={choices}
+            button={
+              <span className="flex max-w-56 items-center gap-1 truncate text-small">
+                <Cpu size={13} aria-hidden />
+                <span className="truncate">{model || usual || "model"}</span> ▾
+              </span>
+            }
+          />
+          <Menu
+            up
+            label="Role of the orchestrator"
+            items={(roles.value?.items ?? [])
+              .filter((r) => r.mode !== "subagent" && r.mode !== "tool")
+              .map((r) => ({
+                label: r.label || r.name,
+                hint: r.description,
+                chosen: (role || "main") === r.name,
+                run: () => setRole(r.name),
+              }))}
+            button={<span className="text-small">{role || "main"} ▾</span>}
+          />
+        </Composer>
+        {offline && (
+          <p className="mt-3 text-center text-small text-faint">
+            No model is configured: fixed rules answer (the offline model). It can count, list, search and summarise files. Set an API key
+            to use a language model.
+          </p>
+        )}
+        {(first || offline) && (
+          <div className="mt-6 rounded-lg border border-line p-4">
+            <h2 className="text-read font-medium">See it work, in one minute</h2>
+            <p className="mt-1 text-row text-soft">
+              “{example}.” The orchestrator starts three sub-agents at once over this folder. They only read.
+            </p>
+            <Button look="primary" className="mt-3" disabled={busy} onClick={() => void start(example)}>
+              Run the example
+              <ArrowRight size={14} />
+            </Button>
+          </div>
+        )}
+        {first && (
+          <ul className="mt-6 grid gap-4 sm:grid-cols-3">
+            {promises.map((p) => (
+              <li key={p.title}>
+                <p.icon size={17} className="text-accent" aria-hidden />
+                <h2 className="mt-2 font-medium">{p.title}</h2>
+                <p className="mt-1 text-faint">{p.text}</p>
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,33 @@
+// What happened to the agent, event by event.
+
+import { all, api } from "../api/client";
+import { useStore } from "../state/store";
+import { exact, took } from "../text/format";
+import { useLoad } from "../ui/hooks";
+import { Failure, Loading } from "../ui/kit";
+
+export default function History({ chat, agent }: { chat: string; agent: string }) {
+  const turns = useStore((s) => `${s.data.agents[agent]?.turns} ${s.data.agents[agent]?.state}`);
+  const { value, error, loading, again } = useLoad(`log ${agent} ${turns}`, () => all((q) => api.log(chat, agent, q)));
+  if (loading && !value) return <Loading rows={8} />;
+  if (error || !value) return <Failure text={error} retry={again} />;
+  const start = value[0]?.at ?? 0;
+  return (
+    <ol className="h-full overflow-y-auto p-4" tabIndex={0} aria-label="Events">
+      {value.map((e, i) => (
+        <li
+          key={`${e.seq}-${i}`}
+          className="relative flex items-baseline gap-3 border-l border-line py-1 pl-4 before:absolute before:top-2.5 before:-left-[3.5px] before:size-1.5 before:rounded-full before:bg-strong"
+        >
+          <span className="flex-1">
+            {e.type.replaceAll("_", " ")}
+            {e.verdict && <span className="ml-2 text-small text-amber">{e.verdict}: it changed nothing</span>}
+          </span>
+          <time className="figures text-small text-faint" title={exact(e.at)}>
+            {i === 0 ? exact(e.at) : `+${took(e.at - start)}`}
+          </time>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,196 @@
+// The timeline of a chat: agents as lanes; model calls, tools, waits and
+// failures as bars over time. It can be zoomed; only seen lanes are drawn.
+
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { ZoomIn, ZoomOut } from "lucide-react";
+import { memo, useMemo, useRef, useState } from "react";
+import type { Agent, Item } from "../api/types";
+import { use } from "../text/activity";
+import { loadTimeline } from "../state/load";
+import { inTree, within } from "../state/select";
+import { useStore } from "../state/store";
+import { clean, took } from "../text/format";
+import { shown } from "../text/states";
+import { useLoad, useNow, useWidth } from "../ui/hooks";
+import { Empty, IconButton } from "../ui/kit";
+import { showPanel } from "../ui/route";
+import { RoleIcon, StateIcon } from "../ui/signs";
+
+interface Bar {
+  key: string;
+  from: number;
+  to: number;
+  kind: keyof typeof looks;
+  title: string;
+}
+
+const looks = {
+  model: { word: "model", className: "bg-blue h-3" },
+  tool: { word: "tool", className: "bg-green h-3" },
+  wait: { word: "waits for you", className: "border border-amber bg-amber-wash h-3" },
+  children: { word: "waits for sub-agents", className: "bg-strong h-1" },
+  failed: { word: "failed call", className: "bg-red h-3" },
+};
+
+const lane = 30;
+const names = 150;
+
+export default function Timeline({ chat }: { chat: string }) {
+  const agents = useStore((s) => s.data.agents);
+  const list = useMemo(
+    () =>
+      Object.values(agents)
+        .filter((a) => within(a.id, chat))
+        .sort((a, b) => inTree(a.id, b.id)),
+    [agents, chat],
+  );
+  const live = list.some((a) => shown(a.state).live);
+  const now = useNow(live);
+  const [zoom, setZoom] = useState(1);
+  const [measure, width] = useWidth<HTMLDivElement>();
+  const box = useRef<HTMLDivElement>(null);
+  const rows = useVirtualizer({ count: list.length, getScrollElement: () => box.current, estimateSize: () => lane, overscan: 6 });
+  const from = Math.min(...list.map((a) => a.createdAt));
+  const until = live ? now : Math.max(...list.map((a) => a.endedAt || a.updatedAt));
+  if (list.length === 0) return <Empty title="Nothing happened yet">Who did what when is drawn here.</Empty>;
+  const span = Math.max(until - from, 1);
+  const room = Math.max(width - names - 24, 120) * zoom;
+  const x = (at: number) => ((at - from) / span) * room;
+  return (
+    <div ref={measure} className="flex h-full flex-col">
+      <div className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-1 border-b border-line px-3 py-2 text-small text-soft">
+        {Object.values(looks).map((l) => (
+          <span key={l.word} className="flex items-center gap-1.5">
+            <span aria-hidden className={`w-4 rounded-sm ${l.className}`} />
+            {l.word}
+          </span>
+        ))}
+        <span className="flex-1" />
+        <IconButton label="Zoom out" disabled={zoom <= 1} onClick={() => setZoom(Math.max(1, zoom / 2))}>
+          <ZoomOut size={15} />
+        </IconButton>
+        <span className="figures w-10 text-center">{zoom}×</span>
+        <IconButton label="Zoom in" disabled={zoom >= 256} onClick={() => setZoom(zoom * 2)}>
+          <ZoomIn size={15} />
+        </IconButton>
+      </div>
+      <div
+        ref={box}
+        className="min-h-0 flex-1 overflow-auto"
+        tabIndex={0}
+        role="region"
+        aria-label="Timeline"
+        onWheel={(e) => {
+          if (e.ctrlKey) setZoom(Math.min(256, Math.max(1, e.deltaY < 0 ? zoom * 2 : zoom / 2)));
+        }}
+      >
+        <Scale span={span} room={room} />
+        <div className="relative" style={{ height: rows.getTotalSize(), width: names + room + 24 }}>
+          {rows.getVirtualItems().map((v) => {
+            const a = list[v.index] as Agent;
+            return (
+              <div
+                key={a.id}
+                className="absolute inset-x-0 flex border-b border-line/60 hover:bg-hover"
+                style={{ height: lane, transform: `translateY(${v.start}px)` }}
+              >
+                <button
+                  type="button"
+                  onClick={() => showPanel(`agent:${a.id}`)}
+                  className="sticky left-0 z-10 flex shrink-0 items-center gap-1.5 border-r border-line bg-canvas text-left text-small"
+                  style={{ width: names, paddingLeft: 8 + Math.min(a.depth, 5) * 10 }}
+                >
+                  <StateIcon state={a.state} size={12} alone />
+                  <RoleIcon role={a.role} size={12} />
+                  <span className="truncate">{clean(a.name)}</span>
+                </button>
+                <Lane agent={a} x={x} until={until} />
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+const rounds = [
+  10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 10e3, 15e3, 30e3, 60e3, 120e3, 300e3, 600e3, 1800e3, 3600e3, 7200e3, 21600e3, 86400e3,
+];
+
+/** Marks at round times, at least 80 pixels apart. */
+function Scale({ span, room }: { span: number; room: number }) {
+  const step = rounds.find((r) => (r / span) * room >= 80) ?? span;
+  const marks = Math.min(2000, Math.floor(span / step) + 1);
+  return (
+    <div
+      aria-hidden
+      className="sticky top-0 z-20 flex h-7 border-b border-line bg-canvas text-small text-faint"
+      style={{ width: names + room + 24 }}
+    >
+      <span className="sticky left-0 z-10 shrink-0 border-r border-line bg-canvas" style={{ width: names }} />
+      <span className="relative flex-1">
+        {Array.from({ length: marks }, (_, i) => (
+          <span
+            key={i}
+            className="figures absolute inset-y-0 border-l border-line pt-1 pl-1 whitespace-nowrap"
+            style={{ left: ((i * step) / span) * room }}
+          >
+            {i === 0 ? "0" : took(i * step)}
+          </span>
+        ))}
+      </span>
+    </div>
+  );
+}
+
+const Lane = memo(function Lane({ agent, x, until }: { agent: Agent; x: (at: number) => number; until: number }) {
+  useLoad(`timeline ${agent.id}`, () => loadTimeline(agent.chatId, agent.id));
+  const tools = useStore((s) => s.data.toolCalls[agent.id]);
+  const models = useStore((s) => s.data.modelCalls[agent.id]);
+  const items = useStore((s) => s.data.items);
+  const bars = useMemo<Bar[]>(() => {
+    const out: Bar[] = [];
+    for (const c of Object.values(tools ?? {})) {
+      const waits = c.class === "delegate";
+      out.push({
+        key: c.id,
+        from: c.startedAt || c.createdAt,
+        to: c.endedAt || until,
+        kind: waits ? "children" : c.status === "failed" ? "failed" : "tool",
+        title: use(c.toolName, c.args),
+      });
+    }
+    for (const c of Object.values(models ?? {}))
+      out.push({
+        key: c.id,
+        from: c.startedAt,
+        to: c.endedAt,
+        kind: c.status === "replied" || c.status === "side" ? "model" : "failed",
+        title: `${c.model}${c.error ? `: ${c.error}` : ""}`,
+      });
+    for (const i of Object.values<Item>(items))
+      if (i.agentId === agent.id) out.push({ key: i.id, from: i.createdAt, to: i.closedAt || until, kind: "wait", title: i.kind });
+    return out;
+  }, [tools, models, items, agent.id, until]);
+  const end = agent.endedAt || (shown(agent.state).live ? until : agent.updatedAt);
+  return (
+    <span className="relative block flex-1">
+      <span
+        aria-hidden
+        className="absolute top-1/2 h-px bg-line"
+        style={{ left: x(agent.createdAt), width: Math.max(1, x(end) - x(agent.createdAt)) }}
+      />
+      {bars.map((b) => (
+        <span
+          key={b.key}
+          role="img"
+          aria-label={`${looks[b.kind].word}: ${clean(b.title)}, ${took(b.to - b.from)}`}
+          title={`${looks[b.kind].word} · ${clean(b.title)} · ${took(b.to - b.from)}`}
+          className={`absolute top-1/2 -translate-y-1/2 rounded-sm ${looks[b.kind].className}`}
+          style={{ left: x(b.from), width: Math.max(2, x(b.to) - x(b.from)) }}
+        />
+      ))}
+    </span>
+  );
+});

@@ -1,0 +1,129 @@
+// Views of the documents: trees of agents, what waits, what was used.
+
+import type { Agent, Item, Message, Task, ToolCall } from "../api/types";
+import { shown } from "../text/states";
+import type { Docs, State } from "./model";
+
+/** remembered keeps the last result for the same arguments. */
+function remembered<A extends unknown[], R>(make: (...args: A) => R): (...args: A) => R {
+  let last: { args: A; result: R } | null = null;
+  return (...args) => {
+    if (last && last.args.every((a, i) => a === args[i])) return last.result;
+    last = { args, result: make(...args) };
+    return last.result;
+  };
+}
+
+export interface Family {
+  byParent: ReadonlyMap<string, readonly Agent[]>;
+}
+
+const noAgents: readonly Agent[] = [];
+
+/** family groups the agents of all loaded chats by parent, oldest first. */
+export const family = remembered((agents: Docs<Agent>): Family => {
+  const byParent = new Map<string, Agent[]>();
+  for (const a of Object.values(agents)) {
+    if (!a.parent) continue;
+    const list = byParent.get(a.parent);
+    if (list) list.push(a);
+    else byParent.set(a.parent, [a]);
+  }
+  for (const list of byParent.values()) list.sort((a, b) => number(a.id) - number(b.id));
+  return { byParent };
+});
+
+const number = (id: string) => Number(id.slice(id.lastIndexOf(".") + 1));
+
+export const childrenOf = (f: Family, agent: string) => f.byParent.get(agent) ?? noAgents;
+
+const openItems = remembered((items: Docs<Item>) =>
+  Object.values(items)
+    .filter((i) => i.status === "open")
+    .sort((a, b) => a.createdAt - b.createdAt),
+);
+
+/** waiting lists what waits for the user, the oldest first. */
+export const waiting = (s: State) => openItems(s.items);
+
+export const itemOf = (s: State, agent: string): Item | undefined => waiting(s).find((i) => i.agentId === agent);
+
+const countByChat = remembered((items: readonly Item[]) => {
+  const out: Record<string, number> = {};
+  for (const i of items) if (i.kind !== "worktree") out[i.chatId] = (out[i.chatId] ?? 0) + 1;
+  return out;
+});
+
+export const waitingIn = (s: State, chat: string) => countByChat(waiting(s))[chat] ?? 0;
+
+export const within = (agent: string, root: string) => agent === root || agent.startsWith(`${root}.`);
+
+/** What an agent and everything below it has used. */
+export function used(a: Agent): { tokens: number; cost: number; known: boolean } {
+  return { tokens: a.tokens + (a.childTokens ?? 0), cost: a.costMicros + (a.childCostMicros ?? 0), known: !a.unpriced };
+}
+
+/** How long it has been at work; an orchestrator at rest does not count on. */
+export const elapsed = (a: Agent, now: number) => (a.endedAt || (shown(a.state).live ? now : a.updatedAt)) - a.createdAt;
+
+/** inTree orders ids as the tree has them: parents before children. */
+export function inTree(a: string, b: string): number {
+  const x = a.split("."),
+    y = b.split(".");
+  for (let i = 1; i < Math.min(x.length, y.length); i++) {
+    const by = Number(x[i]) - Number(y[i]);
+    if (by !== 0) return by;
+  }
+  return x.length - y.length;
+}
+
+const tasksByChat = remembered((tasks: Docs<Task>) => {
+  const out = new Map<string, Task[]>();
+  for (const t of Object.values(tasks)) {
+    const list = out.get(t.chatId);
+    if (list) list.push(t);
+    else out.set(t.chatId, [t]);
+  }
+  for (const list of out.values()) list.sort((a, b) => inTree(a.id, b.id));
+  return out;
+});
+
+const noTasks: readonly Task[] = [];
+export const tasksOf = (s: State, chat: string): readonly Task[] => tasksByChat(s.tasks).get(chat) ?? noTasks;
+
+export const textOf = (m: Message) => m.parts.flatMap((p) => (p.type === "text" ? [p.text] : [])).join("\n\n");
+
+/** A chat works while its orchestrator or anyone below does. */
+export const isBusy = (state: string | undefined) => Boolean(state && shown(state).live);
+
+/** The state a chat is shown with: what waits for the user first; a chat at rest is done, or new. */
+export function chatState(s: State, chat: string): string {
+  if (waitingIn(s, chat) > 0) return "awaiting_approval";
+  const root = s.agents[chat];
+  const row = s.chats[chat];
+  const state = root?.state ?? row?.state ?? "idle";
+  if (state !== "idle") return state;
+  if (root?.error) return "failed";
+  return (root?.turns ?? row?.turns ?? 0) > 0 ? "completed" : "idle";
+}
+
+export function byTurn(calls: Docs<ToolCall> | undefined): ToolCall[] {
+  return Object.values(calls ?? {}).sort((a, b) => a.turn - b.turn || a.call - b.call);
+}
+
+/**
+ * callsByReply finds the tool calls that a reply asked for. They are paired by the
+ * provider's id, in order where a provider gives the same id again.
+ */
+export function callsByReply(messages: readonly Message[], calls: Docs<ToolCall> | undefined): Map<string, ToolCall[]> {
+  const waiting = new Map<string, ToolCall[]>();
+  for (const c of byTurn(calls)) waiting.set(c.callId, [...(waiting.get(c.callId) ?? []), c]);
+  const out = new Map<string, ToolCall[]>();
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const m = messages[i] as Message;
+    if (m.kind !== "reply") continue;
+    const found = m.parts.flatMap((p) => (p.type === "tool_call" ? (waiting.get(p.id)?.pop() ?? []) : []));
+    if (found.length > 0) out.set(m.id, found);
+  }
+  return out;
+}

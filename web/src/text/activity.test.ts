@@ -1,0 +1,80 @@
+// What agents do, in words.
+
+import { describe, expect, it } from "vitest";
+import type { Agent, Task, ToolCall } from "../api/types";
+import { activity, questions, use } from "./activity";
+
+const agent = (over: Partial<Agent>): Agent => ({
+  id: "c.1",
+  chatId: "c",
+  role: "coder",
+  name: "coder",
+  path: "main/coder",
+  depth: 1,
+  model: "m",
+  state: "thinking",
+  status: "active",
+  recordedStatus: "running",
+  turns: 1,
+  activeMs: 0,
+  tokens: 0,
+  costMicros: 0,
+  createdAt: 0,
+  updatedAt: 1000,
+  ...over,
+});
+const task = { instruction: "Write **it**.\nAll." } as Task;
+
+describe("activity", () => {
+  it("says what is being said, else the task", () => {
+    expect(activity({ agent: agent({}), task }, 1000)).toBe("Write it.");
+    expect(
+      activity({ agent: agent({}), task, stream: { call: "x", parts: [{ kind: "text", name: "", text: "One.\nTwo", bytes: 8 }] } }, 1000),
+    ).toBe("Two");
+  });
+  it("names the tools that run", () => {
+    const calls = [
+      { phase: "done", toolName: "LS", args: {} },
+      { phase: "running", toolName: "Read", args: { path: "a.go" } },
+      { phase: "started", toolName: "Bash", args: { command: "x" } },
+    ] as ToolCall[];
+    expect(activity({ agent: agent({ state: "acting" }), calls }, 1000)).toBe("reading a.go, and 1 more");
+  });
+  it("counts the children that are done", () => {
+    const children = [agent({ state: "completed", createdAt: 5 }), agent({ createdAt: 4 }), agent({ state: "completed", createdAt: 1 })];
+    expect(activity({ agent: agent({ state: "awaiting_children" }), children }, 1000)).toBe("1 of 2 done");
+  });
+  it("says when it goes on, and why it waits", () => {
+    expect(activity({ agent: agent({ state: "retrying", waitsFor: "rate_limit", waitsUntil: 9000 }) }, 1000)).toBe("in 8.0 s: rate limit");
+  });
+  it("tells of silence", () => {
+    expect(activity({ agent: agent({}), task }, 21_000)).toBe("no progress for 0:20 · Write it.");
+    expect(activity({ agent: agent({ state: "awaiting_answer" }), task }, 21_000)).toBe("Write it.");
+  });
+  it("says how it ended", () => {
+    expect(activity({ agent: agent({ state: "failed" }), task: { ...task, error: "no key", result: "half" } }, 0)).toBe(
+      "no key · kept: half",
+    );
+    expect(activity({ agent: agent({ state: "completed" }), task: { ...task, result: "## Done\nx" } }, 0)).toBe("Done");
+    expect(
+      activity({ agent: agent({ state: "completed" }), task: { ...task, result: '{"result":"Five tests.","success":true}' } }, 0),
+    ).toBe("Five tests.");
+  });
+});
+
+it.each([
+  ["Edit", { file_path: "x.go" }, "editing x.go"],
+  ["spawn_agents", { tasks: [1, 2] }, "starting 2 sub-agents"],
+  ["Other", { url: "https://a" }, "Other https://a"],
+  ["Other", null, "Other"],
+])("use %s", (tool, args, want) => expect(use(tool, args)).toBe(want));
+
+it("reads questions in each form", () => {
+  expect(questions("Which?")).toEqual([{ question: "Which?", options: [], multiple: false }]);
+  expect(questions('{"question":"Q","options":["a",{"label":"b","description":"c"}]}')[0]?.options).toEqual([
+    { label: "a", description: "" },
+    { label: "b", description: "c" },
+  ]);
+  expect(questions('{"questions":[{"question":"A"},{"question":"B"}]}').map((q) => q.question)).toEqual(["A", "B"]);
+  expect(questions("{}")[0]?.question).toBe("{}");
+});

@@ -1,0 +1,186 @@
+// What an agent does now, in the user's words.
+
+import type { Agent, Item, Task, ToolCall } from "../api/types";
+import type { Stream } from "../state/model";
+import { count, duration, firstLine, lastLine, oneLine, plain, took } from "./format";
+import { shown } from "./states";
+
+/** How long an agent may make no progress before it is told. */
+const quiet = 15_000;
+
+export interface Doing {
+  agent: Agent;
+  task?: Task | undefined;
+  calls?: readonly ToolCall[] | undefined;
+  stream?: Stream | undefined;
+  item?: Item | undefined;
+  children?: readonly Agent[] | undefined;
+  progress?: number | undefined;
+}
+
+export function activity(d: Doing, now: number): string {
+  if (shown(d.agent.state).over) return ending(d);
+  const text = doing(d, now);
+  const since = now - Math.max(d.progress ?? 0, d.agent.updatedAt);
+  if (since >= quiet && stalls.has(d.agent.state)) return `no progress for ${duration(since)}${text ? ` · ${text}` : ""}`;
+  return text;
+}
+
+const stalls = new Set(["thinking", "acting", "compacting", "accepting", "cancelling", "settling"]);
+
+/** What came of it: the first line of the result, or why there is none. */
+function ending({ agent, task }: Doing): string {
+  if (agent.state === "completed") return plain(firstLine(result(task?.result || agent.summary || "")));
+  const why = firstLine(task?.error || agent.error || "");
+  const kept = task?.result ? `kept: ${plain(firstLine(result(task.result)))}` : "";
+  return [why, kept].filter(Boolean).join(" · ");
+}
+
+/** result is what a result says: a submitted object says it in one of its fields. */
+export function result(text: string): string {
+  if (!text.startsWith("{")) return text;
+  try {
+    const body = JSON.parse(text) as Record<string, unknown>;
+    const said = body["summary"] ?? body["result"] ?? body["answer"];
+    return typeof said === "string" ? said : text;
+  } catch {
+    return text;
+  }
+}
+
+function doing(d: Doing, now: number): string {
+  const task = plain(firstLine(d.task?.instruction ?? ""));
+  switch (d.agent.state) {
+    case "thinking":
+      return saying(d.stream) || task;
+    case "acting":
+      return acting(d.calls) || task;
+    case "retrying":
+      return `${waits(d.agent, now) || "now"}${d.agent.waitsFor ? `: ${d.agent.waitsFor.replaceAll("_", " ")}` : ""}`;
+    case "queued":
+      return ["for its turn at the model", waits(d.agent, now), task].filter(Boolean).join(" · ");
+    case "awaiting_children":
+      return awaiting(d.children ?? []);
+    case "awaiting_approval":
+      return d.item ? firstLine(d.item.action) : acting(d.calls) || task;
+    case "awaiting_answer":
+      return d.item
+        ? questions(d.item.action)
+            .map((q) => q.question)
+            .join(" ")
+        : acting(d.calls) || task;
+    case "awaiting_budget":
+      return "more budget to go on";
+    case "settling":
+      return "what it leaves in its worktree";
+    case "accepting":
+      return "the result against its acceptance command";
+    case "compacting":
+      return "the conversation, which no longer fits the model";
+    case "cancelling":
+      return (d.agent.liveChildren ?? 0) > 0 ? `waiting for ${count(d.agent.liveChildren ?? 0, "sub-agent")} to end` : task;
+    case "idle":
+      return "";
+  }
+  return task;
+}
+
+function saying(stream: Stream | undefined): string {
+  const part = stream?.parts.at(-1);
+  if (!part) return "";
+  if (part.kind === "tool_call") return `preparing ${part.name}`;
+  return plain(lastLine(part.text.slice(-400))).slice(-160);
+}
+
+const open = new Set(["running", "started", "approval", "asking", "asked", "paused"]);
+
+function acting(calls: readonly ToolCall[] = []): string {
+  const running = calls.filter((c) => open.has(c.phase));
+  const first = running[0];
+  if (!first) return "";
+  return use(first.toolName, first.args) + (running.length > 1 ? `, and ${running.length - 1} more` : "");
+}
+
+function waits(agent: Agent, now: number): string {
+  const ms = (agent.waitsUntil ?? 0) - now;
+  return ms > 500 ? `in ${took(Math.ceil(ms / 1000) * 1000)}` : "";
+}
+
+function awaiting(children: readonly Agent[]): string {
+  const live = children.filter((c) => !shown(c.state).over);
+  if (live.length === 0) return "for its sub-agents";
+  const oldest = Math.min(...live.map((c) => c.createdAt));
+  const of = children.filter((c) => c.createdAt >= oldest).length;
+  return `${of - live.length} of ${of} done`;
+}
+
+/** use says what a call of a tool does. */
+export function use(tool: string, args: unknown): string {
+  const input = (typeof args === "object" && args !== null ? args : {}) as Record<string, unknown>;
+  const text = (key: string) => (typeof input[key] === "string" ? oneLine(input[key]) : "");
+  const path = text("path") || text("file_path");
+  switch (tool) {
+    case "Read":
+      return `reading ${path || "a file"}`;
+    case "LS":
+      return `listing ${path || "."}`;
+    case "Write":
+      return `writing ${path || "a file"}`;
+    case "Edit":
+    case "MultiEdit":
+      return `editing ${path || "a file"}`;
+    case "Glob":
+      return `finding ${text("pattern") || "files"}`;
+    case "Grep":
+      return `searching for ${text("pattern") || "text"}`;
+    case "Bash":
+      return `running ${text("command")}`;
+    case "spawn_agents":
+      return `starting ${count(Array.isArray(input["tasks"]) ? input["tasks"].length : 0, "sub-agent")}`;
+    case "delegate_to_agent":
+      return `delegating to ${text("role") || text("agent") || "a sub-agent"}`;
+    case "submit_result":
+      return "submitting its result";
+    case "submit_error":
+      return `giving up: ${text("error")}`;
+    case "ask_user":
+      return text("question") || "asking a question";
+  }
+  for (const key of ["command", "path", "file_path", "url", "query", "pattern"]) if (text(key)) return `${tool} ${text(key)}`;
+  return tool;
+}
+
+export interface Question {
+  question: string;
+  options: { label: string; description: string }[];
+  multiple: boolean;
+}
+
+interface RawQuestion {
+  question?: string;
+  options?: (string | { label?: string; description?: string })[];
+  multiple?: boolean;
+  multiSelect?: boolean;
+}
+
+/** questions reads what an agent asks; a plain text is one question. */
+export function questions(action: string): Question[] {
+  let raw: unknown;
+  try {
+    raw = JSON.parse(action);
+  } catch {
+    return [{ question: clipped(action), options: [], multiple: false }];
+  }
+  const body = raw as RawQuestion & { questions?: RawQuestion[] };
+  const list = Array.isArray(body?.questions) ? body.questions : body?.question ? [body] : [];
+  if (list.length === 0) return [{ question: clipped(action), options: [], multiple: false }];
+  return list.map((q) => ({
+    question: clipped(q.question ?? ""),
+    multiple: Boolean(q.multiple ?? q.multiSelect),
+    options: (q.options ?? []).map((o) =>
+      typeof o === "string" ? { label: o, description: "" } : { label: o.label ?? "", description: o.description ?? "" },
+    ),
+  }));
+}
+
+const clipped = (text: string) => text.trim();
