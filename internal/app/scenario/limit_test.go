@@ -139,7 +139,10 @@ func TestCapabilities(t *testing.T) {
 		// parent may only delegate to reader.
 		".cadre/agents/boss.md":   role("boss", "Read, delegate_to_agent, spawn_agents", "reader"),
 		".cadre/agents/reader.md": role("reader", "Read, delegate_to_agent, spawn_agents", "scribe"),
-		".cadre/agents/scribe.md": role("scribe", "Read, Write, Bash, web_fetch", ""),
+		".cadre/agents/scribe.md": role("scribe", "Read, Write, Bash, web_fetch, delegate_to_agent", "clerk"),
+		".cadre/agents/clerk.md":  role("clerk", "Read, Write, Bash, web_fetch", ""),
+		".cadre/agents.json":      `{"AgentRoles": {"MaxDepth": 3, "Roles": [{"RoleId": "extra", "SystemPromptFile": "extra.md"}]}}`,
+		".cadre/extra.md":         "You are not used.\n",
 	}
 	try := `
       - calls:
@@ -164,21 +167,25 @@ agents:
       - text: done
   - match: {role: scribe}
     turns:` + try + `
+      - calls: [{tool: delegate_to_agent, input: {role: clerk, task: three}}]
+      - text: done
+  - match: {role: clerk}
+    turns:` + try + `
       - calls: [{tool: Read, input: {path: README.md}}]
       - text: done
 `})
 	w.say("go")
 	w.end()
-	w.wants("== boss (k)", "failure of delegate_to_agent", "== boss/reader (k.1)", "== boss/reader/scribe (k.1.1)", "result of Read: 1\tA project.")
-	for _, name := range []string{"by-boss.txt", "by-reader.txt", "by-scribe.txt"} {
+	w.wants("== boss (k)", "failure of delegate_to_agent", "== boss/reader (k.1)", "== boss/reader/scribe (k.1.1)", "== boss/reader/scribe/clerk (k.1.1.1)", "result of Read: 1\tA project.")
+	for _, name := range []string{"by-boss.txt", "by-reader.txt", "by-scribe.txt", "by-clerk.txt"} {
 		if w.file(name) != "" {
 			t.Errorf("%s was written", name)
 		}
 	}
 	text := w.transcript()
 	for _, tool := range []string{"Write", "Bash", "web_fetch", "mcp__test__page", "Planner", "no_such_tool"} {
-		if n := strings.Count(text, fmt.Sprintf("The tool %q is not available to you", tool)); n < 3 {
-			t.Errorf("%s was refused %d times of 3\n%s", tool, n, text)
+		if n := strings.Count(text, fmt.Sprintf("The tool %q is not available to you", tool)); n < 4 {
+			t.Errorf("%s was refused %d times of 4\n%s", tool, n, text)
 		}
 	}
 }
