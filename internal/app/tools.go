@@ -64,10 +64,14 @@ func newTools(ctx context.Context, o Options, c *config.Config, st *sqlite.Store
 	if t.policy, t.warnings, err = policyOf(c, o.Mode); err != nil {
 		return nil, err
 	}
-	box, notes := Sandbox(ctx, c)
-	if !box.Confines() && len(notes) > 0 {
-		t.warnings = append(t.warnings, notes[0])
-	}
+	// Where nothing confines commands, each one says so when it asks.
+	box := sandbox.Lazy(func() sandbox.Sandbox {
+		found, notes := Sandbox(context.WithoutCancel(ctx), c)
+		if !found.Confines() {
+			o.Log.Warn("commands are not confined", "notes", notes)
+		}
+		return found
+	})
 	hide := hidden(o, c)
 	t.shell = shell.New(shell.Options{Sandbox: box, Hide: hide, TempRoot: filepath.Join(o.Data, "tmp"), Cache: filepath.Join(o.Data, "cache"), Extra: t.trees.extra})
 	servers, warnings := serversOf(o, c)

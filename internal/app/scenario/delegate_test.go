@@ -28,7 +28,7 @@ func TestWait(t *testing.T) {
 		"any":         {`wait: any`, []string{"cancelled", "failed", "cancelled"}, `"cannot"`},
 		"first valid": {`wait: first_valid`, []string{"success", "failed", "cancelled"}, `"quick done"`},
 		"two":         {`wait: 2`, []string{"success", "failed", "cancelled"}, `"quick done"`},
-		"deadline":    {`deadline: 300ms`, []string{"success", "failed", "failed"}, `"quick done"`},
+		"deadline":    {`deadline: 10s`, []string{"success", "failed", "failed"}, `"quick done"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
