@@ -32,7 +32,7 @@ func openEmbedded(t *testing.T, s enginetest.Setup) (engine.Runtime, store.Store
 // replayed with CADRE_SEED=N go test -run TestCrash/N ./internal/engine.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	seeds := 300
+	seeds := crashSeeds
 	if s := os.Getenv("CADRE_SOAK"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil {

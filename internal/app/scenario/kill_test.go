@@ -28,7 +28,7 @@ func killedEverywhere(t *testing.T, most int, tell func() (setup, func(*world)))
 	if t.Failed() {
 		return
 	}
-	most = max(most/fewer, 3)
+	most = max(most/fewer, 2)
 	step := max(1, (n+most-1)/most)
 	for k := 1; k <= n; k += step {
 		t.Run(fmt.Sprintf("killed at %d of %d", k, n), func(t *testing.T) {

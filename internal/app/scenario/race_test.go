@@ -5,4 +5,4 @@
 
 package scenario_test
 
-const fewer = 4
+const fewer = 8

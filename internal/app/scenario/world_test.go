@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a story may stand still.
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // setup is what a story begins with.
 type setup struct {
