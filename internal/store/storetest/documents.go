@@ -223,11 +223,13 @@ func testTasks(s *suite) {
 
 	s.commit(s.entry("c1", "c1", "ToolStarted", store.SetTask{ID: "c1.3", Status: "running", At: 301}))
 	want[2].Status, want[2].UpdatedAt = "running", 301
-	end := store.EndTask{ID: "c1.3", Result: "first result", Error: "e1", ErrorKind: "k1", Reason: "r1", At: 302}
+	end := store.EndTask{ID: "c1.3", Result: "first result", Error: "e1", ErrorKind: "k1", Reason: "r1", Metadata: []byte(`{"tool_call_count":1}`), At: 302}
 	s.commit(s.entry("c1", "c1", "ChildEnded", end))
 	end.Result, end.Error, end.ErrorKind, end.Reason, end.At = "second result", "e2", "k2", "r2", 303
+	end.Metadata = []byte(`{"tool_call_count":2}`)
 	s.commit(s.entry("c1", "c1", "ChildEnded", end))
 	want[2].Result, want[2].Error, want[2].ErrorKind, want[2].Reason, want[2].UpdatedAt = "second result", "e2", "k2", "r2", 303
+	want[2].Metadata = end.Metadata
 
 	got, err := s.Task(s.ctx(), "c1.3")
 	s.ok(err)
