@@ -132,9 +132,8 @@ func (t *Tree) make(ctx context.Context, s Spec) error {
 	if t.Base, err = t.snapshot(ctx, desk, repo); err != nil {
 		return err
 	}
-	refs := t.refs()
 	for _, ref := range []string{t.baseRef(), "refs/heads/" + t.Branch} {
-		if _, err := refs.run(ctx, "update-ref", ref, t.Base); err != nil {
+		if err := t.retry(ctx, "cannot lock ref", "update-ref", ref, t.Base); err != nil {
 			return err
 		}
 	}
@@ -153,10 +152,16 @@ func (t *Tree) make(ctx context.Context, s Spec) error {
 // register makes the worktree, without files. Git looks at the records of all
 // worktrees for that, and fails over one that is just being made or removed.
 func (t *Tree) register(ctx context.Context) error {
+	return t.retry(ctx, filepath.Join(t.Git, "worktrees"), "worktree", "add", "--quiet", "--no-checkout", t.Top, t.Branch)
+}
+
+// retry runs git again while it fails with a text that says that another git
+// was at the same place: they do not wait for each other.
+func (t *Tree) retry(ctx context.Context, busy string, args ...string) error {
 	const tries = 50
 	for try := 1; ; try++ {
-		_, err := t.refs().run(ctx, "worktree", "add", "--quiet", "--no-checkout", t.Top, t.Branch)
-		if err == nil || try == tries || !strings.Contains(err.Error(), filepath.Join(t.Git, "worktrees")) {
+		_, err := t.refs().run(ctx, args...)
+		if err == nil || try == tries || !strings.Contains(err.Error(), busy) {
 			return err
 		}
 		select {

@@ -281,7 +281,7 @@ func TestCreateRefuses(t *testing.T) {
 		{f.dir, "k3", "a..b", "ids"},
 		{f.dir, "k3", "x.lock", "ids"},
 		{f.dir, "", "x", "ids"},
-		{f.dir, "k3", "taken", "branch cadre/k3/taken already"},
+		{f.dir, "k3", "taken", "already: cadre/k3/taken"},
 		{"relative", "k3", "x", "absolute"},
 		{filepath.Join(f.dir, "nowhere"), "k3", "x", "no such file"},
 	} {
