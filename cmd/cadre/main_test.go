@@ -78,7 +78,12 @@ func newFolder(t *testing.T) *folder {
 	t.Helper()
 	f := &folder{t: t, data: filepath.Join(t.TempDir(), "data"), work: t.TempDir()}
 	for name, text := range map[string]string{"a.go": "package a\n", "b.go": "package b\n", "README.md": "# Title\n\nText.\n"} {
-		if err := os.WriteFile(filepath.Join(f.work, name), []byte(text), 0o600); err != nil {
+		file := filepath.Join(f.work, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		same := time.Unix(1_700_000_000, 0) // Glob tells the newest first
+		if err := os.Chtimes(file, same, same); err != nil {
 			t.Fatal(err)
 		}
 	}

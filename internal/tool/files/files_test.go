@@ -124,7 +124,7 @@ func TestToolsAreSmall(t *testing.T) {
 		if tl.Name == "Patch" { // it has many forms
 			schema = 600
 		}
-		if n := len(tl.Description); n < 100 || n > 500 {
+		if n := len(tl.Description); n < 50 || n > 500 {
 			t.Errorf("%s: the description has %d bytes", tl.Name, n)
 		}
 		if n := len(tl.Schema); n > schema {
