@@ -40,7 +40,7 @@ build: ## Build bin/cadre
 	$(GO) build -o bin/cadre ./cmd/cadre
 
 test: needs ## Run all tests, with the race detector, in random order, and fuzz briefly
-	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 15m ./...
+	CGO_ENABLED=1 $(GO) test -race -shuffle=on -p 4 -timeout 15m ./... # many wait for processes and disks
 	.ci/fuzz
 
 race: needs ## Run the tests of the core packages twice over with the race detector

@@ -5,4 +5,4 @@
 
 package engine_test
 
-const crashSeeds = 150
+const crashSeeds = 100
