@@ -1,0 +1,279 @@
+// The feed: every change as it happens, by number, as server-sent events or as
+// lines of JSON.
+
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/cadre-dev/cadre/internal/access"
+	"github.com/cadre-dev/cadre/internal/api/wire"
+	"github.com/cadre-dev/cadre/internal/feed"
+	"github.com/cadre-dev/cadre/internal/store"
+)
+
+const (
+	eventStream = "text/event-stream"
+	lineStream  = "application/x-ndjson"
+
+	maxPatterns = 16
+	// sendTime is how long a piece may take to reach a client's machine before
+	// the client is cut off.
+	sendTime = 20 * time.Second
+)
+
+func (s *Server) feedRoutes() {
+	reg := s.api.OpenAPI().Components.Schemas
+	lines := &huma.Schema{OneOf: []*huma.Schema{
+		huma.SchemaFromType(reg, typeOf[wire.Change]()), huma.SchemaFromType(reg, typeOf[wire.Delta]()), huma.SchemaFromType(reg, typeOf[wire.Heartbeat]()),
+	}}
+	op := func(id, path, summary string) huma.Operation {
+		return huma.Operation{
+			OperationID: id, Method: http.MethodGet, Path: path, Summary: summary,
+			Description: "Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. " +
+				"410 means that changes before a deletion are missing: take a snapshot and go on from its seq. Comments, or heartbeat lines, come when nothing else does.",
+			Responses: map[string]*huma.Response{"200": {Description: "One change or delta after another", Content: map[string]*huma.MediaType{
+				eventStream: {Schema: &huma.Schema{Type: huma.TypeString}}, lineStream: {Schema: lines},
+			}}},
+		}
+	}
+	register(s, access.Read, op("followChat", chatPath+"/changes", "Follow a chat with all its agents"), s.followChat)
+	register(s, access.Read, op("followUser", "/v1/users/{user}/changes", "Follow all chats of the user"), s.followUser)
+}
+
+// FeedInput says what to follow, from where and how.
+type FeedInput struct {
+	Since       string `query:"since" pattern:"^[0-9]{1,18}$" doc:"The last change seen; 0: from the beginning. Empty: only what is new."`
+	LastEventID string `header:"Last-Event-ID" maxLength:"20" doc:"Goes before since."`
+	Format      string `query:"format" enum:"sse,ndjson"`
+	Accept      string `header:"Accept"`
+	Agent       string `query:"agent" maxLength:"200" doc:"Only this agent and those below it."`
+	Collections string `query:"collections" maxLength:"1000" doc:"Only these, separated by commas: messages, tasks, sub-agents, sub-agents/*/messages, inbox, orch-chats …"`
+	Deltas      bool   `query:"deltas" default:"true" doc:"Also pieces of replies on their way."`
+}
+
+func (in FeedInput) lines() bool {
+	return in.Format == "ndjson" || in.Format == "" && strings.Contains(in.Accept, lineStream)
+}
+
+func (s *Server) followChat(ctx context.Context, in *struct {
+	ChatInput
+	FeedInput
+},
+) (*huma.StreamResponse, error) {
+	return s.follow(ctx, in.FeedInput, store.Filter{Chat: in.Chat})
+}
+
+func (s *Server) followUser(ctx context.Context, in *struct {
+	UserInput
+	FeedInput
+},
+) (*huma.StreamResponse, error) {
+	return s.follow(ctx, in.FeedInput, store.Filter{User: visitOf(ctx).User.ID})
+}
+
+// follow checks what is asked for while an error can still be told, and then
+// streams.
+func (s *Server) follow(ctx context.Context, in FeedInput, f store.Filter) (*huma.StreamResponse, error) {
+	wanted, err := sectionOf(in)
+	if err != nil {
+		return nil, err
+	}
+	since, err := s.since(ctx, in, f)
+	if err != nil {
+		return nil, err
+	}
+	if s.streams.Add(1) > int64(s.cfg.Streams) {
+		s.streams.Add(-1)
+		return nil, problem(http.StatusServiceUnavailable, "streams", "too many feeds are open", "close some, or try again later")
+	}
+	v := visitOf(ctx)
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		defer s.streams.Add(-1)
+		r, w := humago.Unwrap(hc)
+		ctx, release := s.cfg.Gate.Bind(r.Context(), v.Identity)
+		defer release()
+		defer context.AfterFunc(s.ctx, release)()
+		out := &stream{s: s, w: w, rc: http.NewResponseController(w), wanted: wanted, lines: in.lines(), last: since, chat: f.Chat}
+		if err := out.run(ctx, s.cfg.Feed.Subscribe(ctx, since, f, feed.Options{Deltas: in.Deltas})); err != nil {
+			s.log.Debug("a feed ended", "request", requestID(ctx), "user", v.User.ID, "err", err)
+		}
+	}}, nil
+}
+
+// since finds out where to begin.
+func (s *Server) since(ctx context.Context, in FeedInput, f store.Filter) (int64, error) {
+	last, err := s.cfg.Store.LastSeq(ctx)
+	if err != nil {
+		return 0, err
+	}
+	text := in.Since
+	if in.LastEventID != "" {
+		text = in.LastEventID
+	}
+	if text == "" {
+		return last, nil
+	}
+	since, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || since < 0 {
+		return 0, unprocessable("since", fmt.Sprintf("%q is no number of a change", text), "use the id of the last change seen, or 0")
+	}
+	const again = "take a snapshot (GET the chat or the list), and follow the changes since its seq"
+	if since > last {
+		return 0, problem(http.StatusGone, "ahead", fmt.Sprintf("change %d does not exist, the newest is %d: the number is of another data folder", since, last), again)
+	}
+	if f.User != "" && since > 0 {
+		gone, err := s.cfg.Store.DeletedAfter(ctx, f.User, since)
+		if err != nil {
+			return 0, err
+		}
+		if gone {
+			return 0, problem(http.StatusGone, "deleted", fmt.Sprintf("a chat was deleted after change %d, and its changes with it", since), again)
+		}
+	}
+	return since, nil
+}
+
+// section is which part of the changes of a chat or user a subscriber wants.
+type section struct {
+	agent       string
+	collections []string
+	key         string // the same for the same part
+}
+
+func sectionOf(in FeedInput) (section, error) {
+	v := section{agent: in.Agent, key: in.Agent + "\x00" + in.Collections}
+	if in.Collections == "" {
+		return v, nil
+	}
+	v.collections = strings.Split(in.Collections, ",")
+	if len(v.collections) > maxPatterns {
+		return v, unprocessable("collections", "there are too many patterns", "")
+	}
+	for _, p := range v.collections {
+		if _, err := path.Match(p, ""); err != nil || p == "" {
+			return v, unprocessable("collections", fmt.Sprintf("%q is no pattern of collections", p), "use names such as tasks or sub-agents/*/messages")
+		}
+	}
+	return v, nil
+}
+
+// stream writes one feed.
+type stream struct {
+	s      *Server
+	w      http.ResponseWriter
+	rc     *http.ResponseController
+	wanted section
+	lines  bool
+	last   int64
+	chat   string
+	buf    []byte
+}
+
+// run writes what comes until the client goes, is too slow, or loses its key.
+func (t *stream) run(ctx context.Context, sub *feed.Subscription) error {
+	defer sub.Close()
+	h := t.w.Header()
+	h.Set("Content-Type", eventStream)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	begin := "retry: 1000\n: connected\n\n"
+	if t.lines {
+		h.Set("Content-Type", lineStream)
+		begin = ""
+	}
+	if err := t.rc.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	t.w.WriteHeader(http.StatusOK)
+	if err := t.send([]byte(begin)); err != nil {
+		return err
+	}
+	for {
+		if err := t.until(ctx, sub); err != nil {
+			return err
+		}
+		if err := t.send(t.heartbeat()); err != nil {
+			return err
+		}
+	}
+}
+
+func (t *stream) heartbeat() []byte {
+	if t.lines {
+		return fmt.Appendf(t.buf[:0], "{\"event\":\"heartbeat\",\"at\":%d}\n", ms(t.s.cfg.Now()))
+	}
+	return append(t.buf[:0], ": heartbeat\n\n"...)
+}
+
+// until writes items until the next heartbeat is due.
+func (t *stream) until(ctx context.Context, sub *feed.Subscription) error {
+	beat, cancel := context.WithTimeout(ctx, t.s.cfg.Heartbeat)
+	defer cancel()
+	for {
+		item, err := sub.Next(beat)
+		if err != nil && beat.Err() != nil && ctx.Err() == nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		gone, err := t.item(item)
+		if err != nil {
+			return err
+		}
+		if gone {
+			return store.ErrNotFound
+		}
+	}
+}
+
+// item writes an item; gone tells that the chat was deleted.
+func (t *stream) item(item feed.Item) (gone bool, err error) {
+	tail := t.s.shared.encode(item, t.wanted)
+	if tail == nil {
+		return false, nil
+	}
+	b := t.buf[:0]
+	if item.Change == nil {
+		if !t.lines {
+			b = append(b, "event: delta\ndata: "...)
+		}
+		b = append(b, `{"event":"delta",`...)
+	} else {
+		if !t.lines {
+			b = fmt.Appendf(b, "id: %d\nevent: change\ndata: ", item.Change.Seq)
+		}
+		b = fmt.Appendf(b, `{"event":"change","prev":%d,`, t.last)
+		t.last = item.Change.Seq
+		for _, d := range item.Change.Docs {
+			gone = gone || d.Deleted && t.chat != "" && d.ID == t.chat
+		}
+	}
+	b = append(append(b, tail...), '\n')
+	if !t.lines {
+		b = append(b, '\n')
+	}
+	t.buf = b
+	return gone, t.send(b)
+}
+
+func (t *stream) send(b []byte) error {
+	if err := t.rc.SetWriteDeadline(time.Now().Add(sendTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if _, err := t.w.Write(b); err != nil {
+		return err
+	}
+	return t.rc.Flush()
+}
