@@ -3,6 +3,7 @@
 
 GO ?= go
 SOAK ?= 10000
+ADDR ?= 127.0.0.1:7777
 PROMPT ?= Count the Go files in internal/agent and summarise README.md and list the top-level folders
 export PROMPT
 
@@ -23,14 +24,17 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test race soak bench oracle lint fmt generate web e2e check clean \
+.PHONY: help run demo build test race soak bench oracle lint fmt generate web e2e check clean \
 	tidy-check generate-check fmt-check needs
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of:'
 	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## Build, and run a demonstration task over this repository (offline model; other task: PROMPT="...")
+run: build ## Build, and serve the web app (another port: ADDR=127.0.0.1:8000; the record goes to bin/data)
+	@bin/cadre serve --data bin/data --addr $(ADDR)
+
+demo: build ## Build, and run a demonstration task in the terminal (offline model; other task: PROMPT="...")
 	@echo '==> an orchestrator and its sub-agents work on this task, with the offline model:'
 	@echo "    $$PROMPT"
 	@echo '    The record goes to bin/data.'
