@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cadre-dev/cadre/internal/api"
 	"github.com/cadre-dev/cadre/internal/llm/modelserver"
 	"github.com/cadre-dev/cadre/internal/llm/scripted"
 )
@@ -22,9 +23,9 @@ func newDev() *cobra.Command {
 		Long:    "Commands for those who develop Cadre, or something that talks to models.",
 		Example: "  cadre dev model-server script.yaml",
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return usage("say what to do: model-server") },
+		RunE:    func(*cobra.Command, []string) error { return usage("say what to do: model-server or openapi") },
 	}
-	cmd.AddCommand(newModelServer())
+	cmd.AddCommand(newModelServer(), newOpenAPI())
 	return cmd
 }
 
@@ -52,6 +53,31 @@ base URL. Any API key will do.`,
 	}
 	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "the address to listen on; port 0 takes a free one")
 	return cmd
+}
+
+func newOpenAPI() *cobra.Command {
+	return &cobra.Command{
+		Use:   "openapi [FILE]",
+		Short: "Write the OpenAPI document of the HTTP API",
+		Long: `Writes the document that cadre serve has at /openapi.json, to a file or to
+standard output. It is the same for every server.`,
+		Example: "  cadre dev openapi | jq .paths\n  cadre dev openapi openapi.json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: ran(func(cmd *cobra.Command, args []string) error {
+			doc, err := api.Document()
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				_, err = cmd.OutOrStdout().Write(doc)
+				return err
+			}
+			if err := os.WriteFile(args[0], doc, 0o644); err != nil { //nolint:gosec // a document for all to read
+				return fmt.Errorf("writing the document: %w", err)
+			}
+			return nil
+		}),
+	}
 }
 
 func serveModel(ctx context.Context, cmd *cobra.Command, model *scripted.Model, addr string) error {

@@ -9,7 +9,10 @@
 // not exist.
 package api
 
+//go:generate go run ../../cmd/cadre dev openapi openapi.json
+
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -134,7 +137,7 @@ func New(cfg Config) (*Server, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{cfg: cfg, log: cfg.Log, mux: http.NewServeMux(), limits: newLimits(cfg.Rate, cfg.Burst, cfg.Now), shared: newShared(), ctx: ctx, stop: stop}
 	s.metrics = newMetrics(s)
-	s.api = humago.New(s.mux, describe(cfg.Version))
+	s.api = humago.New(s.mux, describe())
 	s.api.UseMiddleware(s.authorize)
 	s.chatRoutes()
 	s.messageRoutes()
@@ -175,14 +178,31 @@ func (s *Server) HTTP() *http.Server {
 	}
 }
 
-// describe is the frame of the OpenAPI document.
-func describe(version string) huma.Config {
+// Document is the OpenAPI document that every server serves, laid out for a
+// file.
+func Document() ([]byte, error) {
+	s, err := New(Config{})
+	if err != nil {
+		return nil, err
+	}
+	s.Close()
+	var b bytes.Buffer
+	if err := json.Indent(&b, s.spec, "", "  "); err != nil {
+		return nil, fmt.Errorf("laying out the OpenAPI document: %w", err)
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}
+
+// describe is the frame of the OpenAPI document. Its version is that of the
+// interface, not of the program: users/me tells the latter.
+func describe() huma.Config {
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
-				Title: "Cadre", Version: cmp.Or(version, "dev"),
+				Title: "Cadre", Version: "1",
 				Description: "Chats, the agents that work on them, what waits for you, and every change as it happens.",
 			},
 			Components: &huma.Components{
