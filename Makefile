@@ -24,7 +24,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo build test race soak bench oracle lint fmt generate web e2e check clean \
+.PHONY: help run demo build test race soak bench oracle lint fmt generate types web e2e check clean \
 	tidy-check generate-check fmt-check needs
 
 help: ## List the targets
@@ -70,6 +70,10 @@ fmt: $(LINT) ## Format the Go files
 
 generate: ## Run go generate
 	$(GO) generate ./...
+
+types: ## Write the OpenAPI document and the web app's types anew (needs Node)
+	$(GO) generate ./internal/api
+	cd web && npm run types
 
 web: ## Check, test and build the web app, which no command serves yet (needs Node 20.19 or newer)
 	cd web && npm ci --no-audit --no-fund && npm run check && npm test && npm run build

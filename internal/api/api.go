@@ -12,12 +12,9 @@ package api
 //go:generate go run ../../cmd/cadre dev openapi openapi.json
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -148,13 +145,10 @@ func New(cfg Config) (*Server, error) {
 	s.userRoutes()
 	s.adminRoutes()
 	s.operationRoutes()
-	schemas := s.api.OpenAPI().Components.Schemas.Map()
-	delete(schemas, "ErrorModel") // problems are ours
-	delete(schemas, "ErrorDetail")
-	spec, err := json.Marshal(s.api.OpenAPI())
+	spec, err := written(s.api)
 	if err != nil {
 		stop()
-		return nil, fmt.Errorf("writing the OpenAPI document: %w", err)
+		return nil, err
 	}
 	s.spec = spec
 	s.handler = s.guard()
@@ -175,49 +169,6 @@ func (s *Server) HTTP() *http.Server {
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
 		BaseContext: func(net.Listener) context.Context { return context.Background() },
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
-}
-
-// Document is the OpenAPI document that every server serves, laid out for a
-// file.
-func Document() ([]byte, error) {
-	s, err := New(Config{})
-	if err != nil {
-		return nil, err
-	}
-	s.Close()
-	var b bytes.Buffer
-	if err := json.Indent(&b, s.spec, "", "  "); err != nil {
-		return nil, fmt.Errorf("laying out the OpenAPI document: %w", err)
-	}
-	b.WriteByte('\n')
-	return b.Bytes(), nil
-}
-
-// describe is the frame of the OpenAPI document. Its version is that of the
-// interface, not of the program: users/me tells the latter.
-func describe() huma.Config {
-	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
-	return huma.Config{
-		OpenAPI: &huma.OpenAPI{
-			OpenAPI: "3.1.0",
-			Info: &huma.Info{
-				Title: "Cadre", Version: "1",
-				Description: "Chats, the agents that work on them, what waits for you, and every change as it happens.",
-			},
-			Components: &huma.Components{
-				Schemas: registry,
-				SecuritySchemes: map[string]*huma.SecurityScheme{
-					"token":   {Type: "http", Scheme: "bearer"},
-					"session": {Type: "apiKey", In: "cookie", Name: cookieName},
-				},
-			},
-		},
-		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
-		DefaultFormat: "application/json",
-		Transformers:  []huma.Transformer{toProblem},
-		// An unknown parameter is a mistake: a filter that does nothing misleads.
-		RejectUnknownQueryParameters: true,
 	}
 }
 
@@ -252,7 +203,7 @@ func register[I, O any](s *Server, scope access.Scope, op huma.Operation, do fun
 	op.Responses["default"] = &huma.Response{
 		Description: "A problem",
 		Content: map[string]*huma.MediaType{
-			problemType: {Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, typeOf[wire.Problem]())},
+			problemType: {Schema: s.api.OpenAPI().Components.Schemas.Schema(typeOf[wire.Problem](), true, "")},
 		},
 	}
 }

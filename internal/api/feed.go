@@ -35,7 +35,7 @@ const (
 func (s *Server) feedRoutes() {
 	reg := s.api.OpenAPI().Components.Schemas
 	lines := &huma.Schema{OneOf: []*huma.Schema{
-		huma.SchemaFromType(reg, typeOf[wire.Change]()), huma.SchemaFromType(reg, typeOf[wire.Delta]()), huma.SchemaFromType(reg, typeOf[wire.Heartbeat]()),
+		reg.Schema(typeOf[wire.Change](), true, ""), reg.Schema(typeOf[wire.Delta](), true, ""), reg.Schema(typeOf[wire.Heartbeat](), true, ""),
 	}}
 	op := func(id, path, summary string) huma.Operation {
 		return huma.Operation{

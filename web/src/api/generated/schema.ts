@@ -702,6 +702,17 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Action: {
+            class: string;
+            command?: string;
+            commands?: string[];
+            digest?: string;
+            hosts?: string[];
+            paths?: string[];
+            reason?: string;
+            shown: string;
+            unconfined?: boolean;
+        };
         Agent: {
             /** Format: int64 */
             activeMs: number;
@@ -739,7 +750,7 @@ export interface components {
             maxTokens?: number;
             /** Format: int64 */
             maxTurns?: number;
-            metadata?: unknown;
+            metadata?: components["schemas"]["Report"];
             model: string;
             name: string;
             parent?: string;
@@ -781,6 +792,14 @@ export interface components {
             /** @description For people to read. */
             said: string;
         };
+        Approval: {
+            action: components["schemas"]["Action"];
+            allows?: string[];
+            dir?: string;
+            input?: unknown;
+            tool: string;
+            why: string;
+        };
         Attachment: {
             /** @description In base64. */
             data: string;
@@ -798,6 +817,21 @@ export interface components {
             number: number;
             target?: string;
             userId?: string;
+        };
+        Change: {
+            agent?: string;
+            /** Format: int64 */
+            at: number;
+            chat: string;
+            docs?: components["schemas"]["Document"][];
+            /** @enum {string} */
+            event: "change";
+            path?: string;
+            /** Format: int64 */
+            prev: number;
+            /** Format: int64 */
+            seq: number;
+            type: string;
         };
         ChatRow: {
             archived?: boolean;
@@ -837,6 +871,29 @@ export interface components {
             /** Format: int64 */
             expiresAt: number;
         };
+        Decision: {
+            by: string;
+            effect: string;
+        };
+        Delta: {
+            agent: string;
+            call: string;
+            chat: string;
+            /** @enum {string} */
+            event: "delta";
+            kind: string;
+            name?: string;
+            /** Format: int64 */
+            offset: number;
+            /** Format: int64 */
+            part: number;
+            path?: string;
+            text: string;
+            /** Format: int64 */
+            try: number;
+            /** Format: int64 */
+            turn: number;
+        };
         Document: {
             collection: string;
             data: unknown;
@@ -847,6 +904,10 @@ export interface components {
             what: string;
             where?: string;
         };
+        File: {
+            op: string;
+            path: string;
+        };
         Fork: {
             /** @description The id of one of your messages in the chat. */
             message: string;
@@ -856,6 +917,18 @@ export interface components {
         Health: {
             reason?: string;
             status: string;
+        };
+        Heartbeat: {
+            /** Format: int64 */
+            at: number;
+            /** @enum {string} */
+            event: "heartbeat";
+        };
+        ImagePart: {
+            data: string;
+            media_type: string;
+            /** @enum {string} */
+            type: "image";
         };
         Item: {
             action: string;
@@ -872,7 +945,7 @@ export interface components {
             /** Format: int64 */
             deadline?: number;
             default?: string;
-            detail?: unknown;
+            detail?: components["schemas"]["Approval"] | components["schemas"]["Work"];
             grant?: string;
             how?: string;
             id: string;
@@ -946,7 +1019,7 @@ export interface components {
             createdAt: number;
             id: string;
             kind: string;
-            parts: unknown;
+            parts: components["schemas"]["Part"][];
             /** Format: int64 */
             pos: number;
             role: string;
@@ -1029,7 +1102,7 @@ export interface components {
             title?: string;
         };
         NewMessage: {
-            attachments?: components["schemas"]["Attachment"][] | null;
+            attachments?: components["schemas"]["Attachment"][];
             /** @description Chosen by the client; made by the server if empty. */
             id?: string;
             /** @description "@name …" is for that agent alone. */
@@ -1110,6 +1183,23 @@ export interface components {
             /** @description Pass it as cursor to get the next page. */
             next?: string;
         };
+        /** @description A part of a message; type tells which. */
+        Part: components["schemas"]["TextPart"] | components["schemas"]["ThinkingPart"] | components["schemas"]["ImagePart"] | components["schemas"]["ToolCallPart"] | components["schemas"]["ToolResultPart"];
+        Problem: {
+            /** @description Stable: programs can decide by it. */
+            code: string;
+            /** @description What happened. */
+            detail: string;
+            /** @description Each thing that is wrong with the request. */
+            errors?: components["schemas"]["Fault"][];
+            /** @description What to do. */
+            hint?: string;
+            requestId?: string;
+            /** Format: int64 */
+            status: number;
+            title: string;
+            type: string;
+        };
         Prompt: {
             id: string;
             model: string;
@@ -1119,6 +1209,37 @@ export interface components {
         ReadMark: {
             /** Format: int64 */
             seq: number;
+        };
+        Record: {
+            command?: string;
+            decision?: components["schemas"]["Decision"];
+            /** Format: int64 */
+            exit?: number;
+            files?: components["schemas"]["File"][];
+            tests?: components["schemas"]["Tests"];
+        };
+        Report: {
+            commands?: string[];
+            /** Format: int64 */
+            cost_micros: number;
+            /** Format: int64 */
+            duration_ms: number;
+            files_created?: string[];
+            files_deleted?: string[];
+            files_modified?: string[];
+            /** Format: int64 */
+            iteration_count: number;
+            /** Format: int64 */
+            tests_passed: number | null;
+            /** Format: int64 */
+            tests_run: number | null;
+            /** Format: int64 */
+            tokens: number;
+            /** Format: int64 */
+            tool_call_count: number;
+            unpriced?: boolean;
+            unverified?: string[];
+            worktree?: string;
         };
         Role: {
             allTools?: boolean;
@@ -1185,7 +1306,7 @@ export interface components {
             errorKind?: string;
             id: string;
             instruction: string;
-            metadata?: unknown;
+            metadata?: components["schemas"]["Report"];
             name: string;
             /** Format: int64 */
             number: number;
@@ -1201,6 +1322,27 @@ export interface components {
             /** Format: int64 */
             updatedAt: number;
             userId: string;
+        };
+        Tests: {
+            /** Format: int64 */
+            passed: number;
+            /** Format: int64 */
+            run: number;
+        };
+        TextPart: {
+            text: string;
+            /** @enum {string} */
+            type: "text";
+        };
+        ThinkingPart: {
+            encrypted?: string;
+            id?: string;
+            model?: string;
+            provider?: string;
+            signature?: string;
+            text?: string;
+            /** @enum {string} */
+            type: "thinking";
         };
         Token: {
             key: components["schemas"]["Key"];
@@ -1224,7 +1366,7 @@ export interface components {
             error?: string;
             id: string;
             phase: string;
-            record?: unknown;
+            record?: components["schemas"]["Record"];
             result?: string;
             /** Format: int64 */
             startedAt?: number;
@@ -1233,6 +1375,24 @@ export interface components {
             toolName: string;
             /** Format: int64 */
             turn: number;
+        };
+        ToolCallPart: {
+            id: string;
+            input: unknown;
+            model?: string;
+            name: string;
+            provider?: string;
+            signature?: string;
+            /** @enum {string} */
+            type: "tool_call";
+        };
+        ToolResultPart: {
+            call_id: string;
+            is_error?: boolean;
+            name: string;
+            parts: components["schemas"]["Part"][];
+            /** @enum {string} */
+            type: "tool_result";
         };
         Tree: {
             agents: components["schemas"]["Agent"][];
@@ -1250,6 +1410,12 @@ export interface components {
             createdAt: number;
             id: string;
             name: string;
+        };
+        Work: {
+            branch: string;
+            dir: string;
+            files: string[];
+            stat: string;
         };
     };
     responses: never;
@@ -1284,21 +1450,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1327,21 +1479,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1370,21 +1508,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1418,21 +1542,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1461,21 +1571,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1504,21 +1600,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1547,21 +1629,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1593,21 +1661,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1635,21 +1689,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1685,21 +1725,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1731,21 +1757,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1778,21 +1790,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1821,21 +1819,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1864,21 +1848,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1911,21 +1881,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -1954,21 +1910,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2000,21 +1942,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2051,44 +1979,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/x-ndjson": {
-                        agent?: string;
-                        /** Format: int64 */
-                        at: number;
-                        chat: string;
-                        docs?: components["schemas"]["Document"][] | null;
-                        /** @enum {string} */
-                        event: "change";
-                        path?: string;
-                        /** Format: int64 */
-                        prev: number;
-                        /** Format: int64 */
-                        seq: number;
-                        type: string;
-                    } | {
-                        agent: string;
-                        call: string;
-                        chat: string;
-                        /** @enum {string} */
-                        event: "delta";
-                        kind: string;
-                        name?: string;
-                        /** Format: int64 */
-                        offset: number;
-                        /** Format: int64 */
-                        part: number;
-                        path?: string;
-                        text: string;
-                        /** Format: int64 */
-                        try: number;
-                        /** Format: int64 */
-                        turn: number;
-                    } | {
-                        /** Format: int64 */
-                        at: number;
-                        /** @enum {string} */
-                        event: "heartbeat";
-                    };
+                    "application/x-ndjson": components["schemas"]["Change"] | components["schemas"]["Delta"] | components["schemas"]["Heartbeat"];
                     "text/event-stream": string;
                 };
             };
@@ -2098,21 +1989,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2154,21 +2031,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2214,21 +2077,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2264,21 +2113,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2311,21 +2146,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2359,21 +2180,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2410,21 +2217,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2461,21 +2254,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2513,44 +2292,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/x-ndjson": {
-                        agent?: string;
-                        /** Format: int64 */
-                        at: number;
-                        chat: string;
-                        docs?: components["schemas"]["Document"][] | null;
-                        /** @enum {string} */
-                        event: "change";
-                        path?: string;
-                        /** Format: int64 */
-                        prev: number;
-                        /** Format: int64 */
-                        seq: number;
-                        type: string;
-                    } | {
-                        agent: string;
-                        call: string;
-                        chat: string;
-                        /** @enum {string} */
-                        event: "delta";
-                        kind: string;
-                        name?: string;
-                        /** Format: int64 */
-                        offset: number;
-                        /** Format: int64 */
-                        part: number;
-                        path?: string;
-                        text: string;
-                        /** Format: int64 */
-                        try: number;
-                        /** Format: int64 */
-                        turn: number;
-                    } | {
-                        /** Format: int64 */
-                        at: number;
-                        /** @enum {string} */
-                        event: "heartbeat";
-                    };
+                    "application/x-ndjson": components["schemas"]["Change"] | components["schemas"]["Delta"] | components["schemas"]["Heartbeat"];
                     "text/event-stream": string;
                 };
             };
@@ -2560,21 +2302,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2611,21 +2339,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2668,21 +2382,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2716,21 +2416,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2768,21 +2454,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2822,21 +2494,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2898,21 +2556,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2947,21 +2591,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -2992,21 +2622,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3053,21 +2669,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3102,21 +2704,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3158,21 +2746,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3214,21 +2788,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3271,21 +2831,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3320,21 +2866,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3367,21 +2899,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3424,21 +2942,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3483,21 +2987,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3531,21 +3021,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3577,21 +3053,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3624,21 +3086,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3672,21 +3120,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3722,21 +3156,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": {
-                        /** @description Stable: programs can decide by it. */
-                        code: string;
-                        /** @description What happened. */
-                        detail: string;
-                        /** @description Each thing that is wrong with the request. */
-                        errors?: components["schemas"]["Fault"][] | null;
-                        /** @description What to do. */
-                        hint?: string;
-                        requestId?: string;
-                        /** Format: int64 */
-                        status: number;
-                        title: string;
-                        type: string;
-                    };
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
