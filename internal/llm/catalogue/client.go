@@ -56,8 +56,8 @@ func (c *Catalogue) shared(p *provider, m Model) (llm.Provider, error) {
 	case config.KindAnthropic, config.KindGemini:
 	}
 	vendor := p.vendor.name
-	if p.elsewhere() && p.kind == config.KindOpenAI {
-		vendor = "" // another server need not know the vendor's own dialect
+	if p.elsewhere() && vendor == "openai" && p.kind == config.KindOpenAI {
+		vendor = "" // almost anything answers there; behind other names is the vendor they tell
 	}
 	e := Endpoint{
 		Provider: p.name, Vendor: vendor, Kind: p.kind, BaseURL: p.base, Key: p.key, Bearer: p.bearer,

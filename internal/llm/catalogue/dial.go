@@ -89,7 +89,7 @@ func dial(e Endpoint) (llm.Provider, error) {
 		return openairesponses.New(o), nil
 	case config.KindOpenAI:
 		quirks := openaichat.QuirksOf(e.Vendor)
-		if quirks == (openaichat.Quirks{}) { // a gateway, which passes it on as it is
+		if quirks == openaichat.QuirksOf("") { // a gateway, which passes it on as it is
 			quirks.MaxCompletionTokens = e.Completes
 		}
 		quirks.NoImages = quirks.NoImages || e.NoImages

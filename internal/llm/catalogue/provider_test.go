@@ -88,6 +88,15 @@ providers:
 	if e := endpoint(t, c, "work/x"); e.Vendor != "deepseek" || e.Provider != "work" {
 		t.Errorf("dialect of %s is %s", e.Provider, e.Vendor)
 	}
+	// A gateway to a vendor speaks its dialect; behind OpenAI's name may be anything.
+	moved, _ := made(t, env{
+		"DEEPSEEK_API_KEY": "abcdef", "DEEPSEEK_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_API_KEY": "abcdef", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1",
+	}, "")
+	for name, want := range map[string]string{"deepseek/x": "deepseek", "openai/x": ""} {
+		if e := endpoint(t, moved, name); e.Vendor != want {
+			t.Errorf("dialect of %s at another address is %q", name, e.Vendor)
+		}
+	}
 	for name, want := range map[string]bool{"team/blind": true, "team/seeing": false, "team/unknown": false, "groq/qwen/qwen3-32b": true} {
 		if e := endpoint(t, c, name); e.NoImages != want {
 			t.Errorf("%s: no images is %v", name, e.NoImages)

@@ -28,8 +28,10 @@ type Quirks struct {
 	KeyHeader string
 	// Effort is how the vendor is told how much to reason.
 	Effort EffortStyle
-	// Reasoning sends a model's reasoning back to it, in the field in which it
-	// came. Structured reasoning, which may be signed, is among it.
+	// Reasoning sends a model's reasoning back to it even if it came in the
+	// field reasoning, which strict servers send and refuse. Whatever came in
+	// another field goes back in it always: who sends those takes them, and
+	// some refuse a history without.
 	Reasoning bool
 	// ReasoningAlways sends an empty reasoning_content where there is none:
 	// DeepSeek wants the field in every message once it is thinking.
@@ -88,7 +90,8 @@ func (q Quirks) appendEffort(b []byte, req *llm.Request) []byte {
 
 // QuirksOf returns the quirks of a vendor by name, as far as they are known:
 // openai, azure, openrouter, deepseek, groq, mistral, xai, together, moonshot,
-// zai, ollama, lmstudio, llamacpp, vllm. For any other they are zero.
+// zai, ollama, lmstudio, llamacpp, vllm. Any other is taken for a server that
+// passes on what open models say.
 func QuirksOf(vendor string) Quirks {
 	switch vendor {
 	case "openai":
@@ -109,8 +112,6 @@ func QuirksOf(vendor string) Quirks {
 		return Quirks{Reasoning: true, Effort: EffortSwitch}
 	case "ollama", "llamacpp", "vllm":
 		return Quirks{Reasoning: true, ThinkTags: true}
-	case "lmstudio", "together":
-		return Quirks{ThinkTags: true}
 	}
-	return Quirks{}
+	return Quirks{ThinkTags: true}
 }

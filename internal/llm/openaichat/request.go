@@ -154,7 +154,7 @@ func (e encoder) assistant(dst []byte, model string, parts []message.Part) ([]by
 		case message.ToolCall:
 			calls = append(calls, p)
 		case message.ThinkingPart:
-			if e.quirks.Reasoning && p.Provider == e.provider && p.Model == model && p.Signature != "" {
+			if p.Provider == e.provider && p.Model == model && p.Signature != "" && (e.quirks.Reasoning || p.Signature != fieldReasoning) {
 				own = append(own, p)
 			}
 		case message.TextPart, message.ImagePart, message.ToolResult:

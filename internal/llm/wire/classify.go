@@ -74,6 +74,10 @@ func (f Fault) Kind(status int) llm.ErrorKind {
 	case status >= 500:
 		return llm.ErrServer
 	case status >= 300:
+		in := func(w string) bool { return containsAll(words, w) }
+		if slices.ContainsFunc(overflowWords, in) && !slices.ContainsFunc(outputWords, in) {
+			return llm.ErrOverflow
+		}
 		return llm.ErrBadRequest
 	}
 	for _, n := range names {

@@ -147,6 +147,19 @@ var errorBodies = []struct {
 	{"gemini", 504, `{"error":{"code":504,"message":"Deadline expired before operation could complete.","status":"DEADLINE_EXCEEDED"}}`, llm.ErrTimeout},
 	{"anthropic, in a stream", 0, `{"type":"error","error":{"type":"timeout_error","message":"Request timed out"}}`, llm.ErrTimeout},
 
+	// Wordings that are in no table.
+	{"a proxy", 400, `{"error":{"message":"litellm.ContextWindowExceededError: the request is beyond the model"}}`, llm.ErrOverflow},
+	{"another", 422, `{"detail":"Number of input tokens exceeds maximum length"}`, llm.ErrOverflow},
+	{"another", 400, `{"error":{"message":"Input Tokens Exceeded: the context of 8192 is exceeded by 17"}}`, llm.ErrOverflow},
+	{"not about the context", 400, `{"error":{"message":"tool_choice is not supported in this context"}}`, llm.ErrBadRequest},
+	{"about the output", 400, `{"error":{"message":"max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000."}}`, llm.ErrBadRequest},
+
+	{"about the output", 400, `{"error":{"message":"max_completion_tokens exceeds the limit of this model"}}`, llm.ErrBadRequest},
+
+	// The model's own stumbles.
+	{"groq", 400, `{"error":{"message":"Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=x"}}`, llm.ErrServer},
+	{"groq, in a stream", 0, `{"error":{"message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"x","status_code":400}}`, llm.ErrServer},
+
 	// Errors of the server.
 	{"anthropic", 500, `{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`, llm.ErrServer},
 	{"anthropic, in a stream", 0, `{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`, llm.ErrServer},
@@ -186,6 +199,7 @@ func TestFault(t *testing.T) {
 		{`{"error":{"code":503,"status":"UNAVAILABLE","message":"m"}}`, Fault{Status: 503, Code: "UNAVAILABLE", Message: "m"}},
 		{`{"error":"m"}`, Fault{Message: "m"}},
 		{`{"detail":[{"msg":"a"},{"msg":"b"}]}`, Fault{Message: "a; b"}},
+		{`{"object":"error","message":{"detail":[{"loc":["body","tools",0],"msg":"Extra inputs"}]}}`, Fault{Message: "body.tools.0: Extra inputs"}},
 		{`{"code":"c","error":"m"}`, Fault{Code: "c", Message: "m"}},
 		{`{"error":{"message":"{\"error\":{\"code\":429,\"status\":\"S\",\"message\":\"inner\"}}","code":429,"status":"Too Many Requests"}}`, Fault{Status: 429, Code: "S", Message: "inner"}},
 		{`{"error":{"message":null,"code":null,"type":null}}`, Fault{}},

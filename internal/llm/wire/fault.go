@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -175,12 +176,24 @@ func (f *Fault) takeMessage(raw json.RawMessage) {
 	if json.Unmarshal(raw, &list) == nil {
 		for _, item := range list {
 			if item.Msg != "" {
-				f.Message = strings.TrimPrefix(f.Message+"; "+item.Msg, "; ")
+				f.Message = strings.TrimPrefix(f.Message+"; "+place(item.Loc)+item.Msg, "; ")
 			}
 		}
 		return
 	}
 	f.takeInner(raw)
+}
+
+// place names the field that FastAPI complains about.
+func place(loc []any) string {
+	if len(loc) == 0 {
+		return ""
+	}
+	names := make([]string, len(loc))
+	for i, l := range loc {
+		names[i] = fmt.Sprint(l)
+	}
+	return strings.Join(names, ".") + ": "
 }
 
 // takeDetails reads Google's list of details.

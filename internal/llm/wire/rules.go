@@ -144,6 +144,10 @@ var rules = []rule{
 		words: []string{"rate limit reached", "rate limit exceeded", "rate_limit_exceeded", "too many requests"},
 	},
 	{
+		kind:  llm.ErrServer, // as 400: the model stumbled over a call of a tool, and may not do so again
+		names: []string{"tool_use_failed", "json_validate_failed"}, // Groq
+	},
+	{
 		kind:  llm.ErrQuota, // Gemini says the same of limits that pass, but under a name caught above
 		words: []string{"check your plan and billing details"},
 	},
@@ -152,6 +156,20 @@ var rules = []rule{
 		names: []string{"timeout_error", "timeout", "deadline_exceeded", "request_timeout", "gateway_timeout"},
 	},
 }
+
+// overflowWords are the wordings of servers that are not in the table: they
+// count where the status says that the request was at fault and nothing else
+// was recognised.
+var overflowWords = []string{
+	"context … exceed", "exceed … context", "context … too long", "context … too large", "context … overflow",
+	"too long … context", "too large … context", "too many tokens", "too many input tokens", "tokens … exceed",
+	"exceed … tokens", "token limit", "prompt too long", "prompt is too large", "input is too long", "input too long",
+	"contextwindowexceeded", "contextlengthexceeded",
+}
+
+// outputWords are those of a request that asks for too long an answer, which a
+// shorter history does not mend.
+var outputWords = []string{"max_tokens", "max_completion_tokens", "max_output_tokens", "maxoutputtokens", "output tokens", "completion tokens"}
 
 // statusKinds are the statuses that say enough by themselves. All other 4xx
 // are bad requests, all other 5xx errors of the server.
