@@ -130,13 +130,13 @@ func bothRead(t *testing.T, d line) {
 func TestProviders(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		model, id string
-		at        func(f *folder, url string) []string
+		model string
+		at    func(f *folder, url string) []string
 	}{
-		{"anthropic/claude-sonnet-4-5", "claude-sonnet-4-5", func(_ *folder, url string) []string { return anthropicAt(url) }},
-		{"openai/gpt-4o", "gpt-4o", func(_ *folder, url string) []string { return openaiAt(url) }},
-		{"openai/gpt-5", "gpt-5", (*folder).responsesAt},
-		{"google/gemini-2.5-pro", "gemini-2.5-pro", func(_ *folder, url string) []string { return googleAt(url) }},
+		{"anthropic/claude-sonnet-4-5", func(_ *folder, url string) []string { return anthropicAt(url) }},
+		{"openai/gpt-4o", func(_ *folder, url string) []string { return openaiAt(url) }},
+		{"openai/gpt-5", (*folder).responsesAt},
+		{"google/gemini-2.5-pro", func(_ *folder, url string) []string { return googleAt(url) }},
 	} {
 		t.Run(c.model, func(t *testing.T) {
 			t.Parallel()
@@ -153,7 +153,7 @@ func TestProviders(t *testing.T) {
 				t.Errorf("%d model calls: %+v", len(calls), calls)
 			}
 			for _, call := range calls {
-				if call.Status != "replied" || !call.Priced || !strings.HasPrefix(call.Model, c.id) {
+				if call.Status != "replied" || !call.Priced || !strings.HasPrefix(call.Model, c.model) {
 					t.Errorf("a model call: %+v", call)
 				}
 			}
@@ -209,6 +209,11 @@ func TestUnknownPrice(t *testing.T) {
 			t.Errorf("agent %s costs %v", a.Path, a.CostUSD)
 		}
 	}
+	// It is told at the start, once.
+	if r := f.run(0, "run", "--model", "house/m,house/m2", "read both"); strings.Count(r.errs, "warning: model house/m: its price is not known, nor its window") != 1 ||
+		strings.Count(r.errs, "warning: model house/m2: ") != 1 {
+		t.Errorf("no warning:\n%s", r.errs)
+	}
 	for _, r := range []result{
 		f.run(0, "run", "--model", "house/m", "read both"),
 		f.run(0, "show", d.Chat),
@@ -228,7 +233,11 @@ func TestUnknownPrice(t *testing.T) {
 	// With a price it is known.
 	f.env = append(f.env, "CADRE_MODEL=house/m")
 	f.write("house.yaml", "providers:\n  house:\n    kind: openai\n    base_url: '"+url+"/v1'\n    key_env: HOUSE_KEY\n    models: {m: {price: {input: 1, output: 2}}}\n")
-	d = done(t, f.run(0, "run", "--json", "--max-cost", "1", "read both").out)
+	r := f.run(0, "run", "--json", "--max-cost", "1", "read both")
+	if strings.Contains(r.errs, "price") {
+		t.Errorf("a warning:\n%s", r.errs)
+	}
+	d = done(t, r.out)
 	bothRead(t, d)
 	if want := float64(d.Usage["input"]+2*d.Usage["output"]) / 1e6; d.CostUSD == nil || *d.CostUSD < want*0.99 || *d.CostUSD > want*1.01 {
 		t.Errorf("cost %v, want about %v", d.CostUSD, want)
@@ -258,6 +267,9 @@ func TestFaults(t *testing.T) {
 			failed := map[string]modelCall{}
 			var again modelCall // the try after the rate limit
 			for _, c := range modelCalls(t, r.out) {
+				if !strings.HasPrefix(c.Model, model) {
+					t.Errorf("the model of a call that %s is %s", c.Status, c.Model)
+				}
 				switch {
 				case c.Status == "failed":
 					failed[c.ErrorKind] = c

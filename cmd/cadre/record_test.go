@@ -79,6 +79,19 @@ func TestReplay(t *testing.T) {
 	f.sound()
 }
 
+// TestRecordingWithinReach: agents must not come across what they say.
+func TestRecordingWithinReach(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	const warning = "is in the working folder"
+	f.run(0, "run", "--model", "offline", "--record", filepath.Join(f.work, "calls.jsonl"), "hello").wants(t, "warning: the recording ", warning)
+	for _, file := range []string{filepath.Join(t.TempDir(), "calls.jsonl"), f.work + "-calls.jsonl"} {
+		if r := f.run(0, "run", "--model", "offline", "--record", file, "hello"); strings.Contains(r.errs, warning) {
+			t.Errorf("%s:\n%s", file, r.errs)
+		}
+	}
+}
+
 // TestReplayOfAShortName: the command line that has recorded plays again, with
 // nothing changed but the flag.
 func TestReplayOfAShortName(t *testing.T) {

@@ -110,9 +110,7 @@ func (g *globals) serve(cmd *cobra.Command, o *serveOptions) (err error) {
 		return g.notOpened(dir, err)
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	for _, w := range a.Warnings() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
-	}
+	warn(cmd, append(a.Warnings(), a.Cautions(a.Models.Default())...))
 	shut, err := openDoor(dir, a)
 	if err != nil {
 		return err

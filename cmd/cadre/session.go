@@ -72,9 +72,7 @@ func (g *globals) run(cmd *cobra.Command, o *runOptions) (err error) {
 	if err != nil {
 		return g.notOpened(dir, err)
 	}
-	for _, w := range s.app.Warnings() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
-	}
+	warn(cmd, s.app.Warnings())
 	defer func() {
 		closed := s.app.Close()
 		if closed != nil {
@@ -91,6 +89,13 @@ func (g *globals) run(cmd *cobra.Command, o *runOptions) (err error) {
 		defer shut()
 	}
 	return s.run(cmd.Context())
+}
+
+// warn tells what a person should know before anything begins.
+func warn(cmd *cobra.Command, warnings []string) {
+	for _, w := range warnings {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
+	}
 }
 
 // project is the folder whose configuration counts: that of the chat, whatever
@@ -218,6 +223,7 @@ func (s *session) begin(ctx context.Context) (err error) {
 	if err != nil {
 		return wrong(err, "")
 	}
+	warn(s.cmd, s.app.Cautions(c.Spec.Models...))
 	c.User = localUser()
 	c.Title = view.Cut(view.FirstLine(view.Clean(s.o.prompt)), 80)
 	s.chat, err = s.app.Engine.CreateChat(ctx, c)

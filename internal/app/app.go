@@ -65,7 +65,7 @@ type App struct {
 }
 
 // Warnings are what a person should know about the configuration and the
-// recording that is played.
+// recording that is made or played.
 func (a *App) Warnings() []string {
 	out := append(a.Models.Warnings(), a.warnings...)
 	if a.player != nil && a.player.Warning() != "" {
@@ -112,7 +112,7 @@ func Open(o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the data folder %s: %w", o.Data, err), endTraffic())
 	}
-	a := &App{Store: st, Models: found, player: player, endTraffic: endTraffic}
+	a := &App{Store: st, Models: found, player: player, endTraffic: endTraffic, warnings: withinReach(o)}
 	if err := a.wire(o, c, &models{found, wrap, player, c.Tiers}); err != nil {
 		return nil, errors.Join(err, st.Close(), endTraffic())
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/cadre-dev/cadre/internal/agent"
@@ -99,6 +100,39 @@ func (m *models) played(name string) (orchestrate.Model, error) {
 		id = m.player.Model() // a short name, which only the vendor's list would complete
 	}
 	return orchestrate.Model{Provider: m.player, Ref: name, Name: id}, nil
+}
+
+// Cautions are what is not known of models by these names, as far as it matters
+// to who pays for them; none while a recording answers.
+func (a *App) Cautions(names ...string) []string {
+	var out []string
+	for _, name := range names {
+		m, err := a.Models.Resolve(name)
+		if a.player == nil && err == nil && m.Caution() != "" {
+			out = append(out, "model "+m.Ref()+": "+m.Caution())
+		}
+	}
+	return out
+}
+
+// withinReach warns of a recording in the folder that agents work in: there
+// they find, in the middle of their work, all that was ever said.
+func withinReach(o Options) []string {
+	file, err := filepath.Abs(o.Record)
+	if o.Record == "" || o.Dir == "" || err != nil {
+		return nil
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
+		file = filepath.Join(dir, filepath.Base(file))
+	}
+	dir, err := filepath.EvalSymlinks(o.Dir)
+	if err != nil {
+		return nil
+	}
+	if rel, err := filepath.Rel(dir, file); err != nil || !filepath.IsLocal(rel) {
+		return nil
+	}
+	return []string{fmt.Sprintf("the recording %s is in the working folder, where agents can read and change it: name a file elsewhere", o.Record)}
 }
 
 // traffic opens what Options say about recording and playing model calls. The

@@ -76,7 +76,7 @@ func (p *Performer) consult(ctx context.Context, job engine.Job, c agent.Consult
 		return "", 0, err
 	}
 	asks := fmt.Sprintf("The chat so far:\n\n%s\n\nAgent %s asks: %s", said, job.Spec.Path, questionText(string(call.Args)))
-	info := agent.CallInfo{Model: model.Name, StartedAt: job.Now().UnixMilli()}
+	info := agent.CallInfo{Model: model.Ref, StartedAt: job.Now().UnixMilli()}
 	reply, err := p.placed(job, agent.CallModel{Turn: job.Turn}, model, func() {}).Call(ctx, &llm.Request{
 		Caller: llm.Caller{Chat: job.Spec.Chat, Agent: job.Spec.ID, Name: job.Spec.Name, Role: consultRole, Task: questionText(string(call.Args)), Dir: job.Spec.Dir, Turn: 1, Try: 1},
 		Model:  model.Name, System: consultPrompt, Tools: consultTools, MaxOutput: consultRoom,

@@ -232,7 +232,7 @@ func (p *Performer) askSummary(ctx context.Context, job engine.Job, record strin
 	if err != nil {
 		return "", err
 	}
-	info := agent.CallInfo{Model: model.Name, StartedAt: job.Now().UnixMilli()}
+	info := agent.CallInfo{Model: model.Ref, StartedAt: job.Now().UnixMilli()}
 	reply, err := p.placed(job, agent.CallModel{Turn: job.Turn}, model, func() {}).Call(ctx, &llm.Request{
 		Caller: llm.Caller{Chat: job.Spec.Chat, Agent: job.Spec.ID, Name: job.Spec.Name, Role: "summary", Depth: job.Spec.Depth, Dir: job.Spec.Dir},
 		Model:  model.Name, System: summaryPrompt, MaxOutput: summaryRoom,

@@ -46,6 +46,16 @@ type Model struct {
 	Cost func(message.Usage) (micros int64, known bool)
 }
 
+// answered is what the record of a call names, in the form of Ref: the model
+// that the provider says has answered, else the one that was asked.
+func (m Model) answered(by string) string {
+	provider, _, ok := strings.Cut(m.Lane, "/")
+	if !ok || by == "" {
+		return m.Ref
+	}
+	return provider + "/" + by + strings.TrimPrefix(m.Ref, m.Lane)
+}
+
 // cost is what a call has cost, and whether that is known.
 func (m Model) cost(u message.Usage) (int64, bool) {
 	if m.Cost != nil {
@@ -377,9 +387,7 @@ func (p *Performer) replied(ctx context.Context, job engine.Job, call agent.Call
 		ev.Calls = append(ev.Calls, p.propose(ctx, job, c))
 	}
 	info.EndedAt, info.Usage, info.RequestID = job.Now().UnixMilli(), reply.Usage, reply.RequestID
-	if reply.Model != "" {
-		info.Model = reply.Model
-	}
+	info.Model = model.answered(reply.Model)
 	ev.Info = info
 	return ev
 }
