@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -36,14 +37,16 @@ func newShow(g *globals) *cobra.Command {
 	var asJSON, transcript bool
 	limit := 20
 	cmd := &cobra.Command{
-		Use:   "show [CHAT | AGENT]",
+		Use:   "show [CHAT | AGENT | ARTIFACT]",
 		Short: "List the recent chats, or show the agents of one",
 		Long: `Without an argument, lists the recent chats. With the id of a chat, shows its
 agents: how each ended or what it does, turns, tokens, cost and time, the first
 line of its result, and then the answer. With the id of an agent (CHAT.2,
 CHAT.2.1), shows its task, what it said and did, model calls that failed, where
 its history was shortened for the model, and its whole result. With --transcript
-and the id of a chat, shows the same of its orchestrator.
+and the id of a chat, shows the same of its orchestrator. With the id of an
+artifact, which a transcript names where a tool's result was too large for the
+model, writes all of that result.
 
 Nothing is changed, and it works while another process uses the data folder.`,
 		Example: `  cadre show
@@ -66,6 +69,8 @@ Nothing is changed, and it works while another process uses the data folder.`,
 			switch {
 			case len(args) == 0:
 				return s.chats(cmd.Context(), limit)
+			case artifactID.MatchString(args[0]):
+				return s.artifact(cmd.Context(), args[0])
 			case strings.Contains(args[0], "."):
 				return s.agent(cmd.Context(), args[0])
 			case transcript:
@@ -83,6 +88,9 @@ Nothing is changed, and it works while another process uses the data folder.`,
 	cmd.Flags().IntVar(&limit, "limit", limit, "how many chats to list, 0 for all")
 	return cmd
 }
+
+// artifactID is what the ids of artifacts look like, see store.ArtifactID.
+var artifactID = regexp.MustCompile(`-a[0-9]+\.[0-9]+$`)
 
 // pipeWidth is how wide lines are where there is no terminal that tells.
 const pipeWidth = 120

@@ -69,8 +69,12 @@ func (s *shower) agentText(t *view.Tree, a *view.Agent, transcript *view.Transcr
 			incidents = incidents[1:]
 		}
 		writeMessage(&b, m)
-		if did := view.Did(called(transcript, row.Call)); did != "" {
+		call := called(transcript, row.Call)
+		if did := view.Did(call); did != "" {
 			fmt.Fprintf(&b, "  (%s)\n", did)
+		}
+		if id := store.ArtifactID(call.Agent, call.Turn, call.Call); strings.Contains(call.Result+call.Error, id) {
+			fmt.Fprintf(&b, "  (too large for the model; `%s` shows all of it)\n", s.g.command("show", id))
 		}
 		if m.Kind == message.KindReply {
 			said = m.Text()
@@ -86,6 +90,29 @@ func (s *shower) agentText(t *view.Tree, a *view.Agent, transcript *view.Transcr
 		section(&b, "Result", a.Task.Result)
 	}
 	return b.String(), nil
+}
+
+// artifact writes out what a tool call left that was too large for its result.
+func (s *shower) artifact(ctx context.Context, id string) error {
+	a, err := s.st.Artifact(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return wrong(fmt.Errorf("there is no artifact %q", id), "the transcript of an agent (`cadre show AGENT`) names those that it has left")
+	}
+	if err != nil {
+		return err
+	}
+	text := string(a.Data)
+	if isTerminal(s.out) {
+		text = view.Clean(text)
+	}
+	if s.json {
+		return json.NewEncoder(s.out).Encode(struct {
+			store.Artifact
+			Text string `json:"text"`
+		}{*a, text})
+	}
+	_, err = io.WriteString(s.out, text)
+	return err
 }
 
 // called finds the tool call of an id.

@@ -72,6 +72,28 @@ func TestShowCleared(t *testing.T) {
 	f.sound()
 }
 
+// TestShowArtifact: a result that is too large for the model is kept whole, for
+// the model by its handle and for people by the same.
+func TestShowArtifact(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.write("big.txt", strings.Repeat("a line of a large file\n", 3000)+"and the needle\n"+strings.Repeat("more of it\n", 500))
+	script := f.write("script.yaml", "agents:\n- match: {role: main}\n  turns:\n  - calls: [{tool: Read, input: {path: big.txt, limit: 5000}}]\n"+
+		"  - calls: [{tool: read_artifact, input: {id: '{{agent}}-a1.0', offset: 90000, limit: 300}}]\n  - text: 'It says: {{last_result}}'\n")
+	d := done(t, f.run(0, "run", "--json", "--model", scriptedModel+script, "read it").out)
+	if !strings.Contains(d.Result, "and the needle") || len(d.Result) > 1000 {
+		t.Errorf("the answer: %s", d.Result)
+	}
+	id := d.Chat + "-a1.0"
+	f.run(0, "show", d.Chat, "--transcript").wants(t, "too large for the model", "cadre show "+id)
+	whole := f.run(0, "show", id).out
+	if strings.Count(whole, "a line of a large file") != 3000 || strings.Count(whole, "more of it") != 500 {
+		t.Errorf("the artifact has %d bytes", len(whole))
+	}
+	f.run(0, "show", id, "--json").wants(t, `"name":"Read"`, "and the needle")
+	f.run(exitUsage, "show", d.Chat+"-a7.0").wants(t, "there is no artifact", d.Chat+"-a7.0")
+}
+
 // TestShowSummary: what a summary stands for is counted, and still shown.
 func TestShowSummary(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,7 @@ func bound(id string, run agent.RunTool, parts []message.Part) ([]message.Part, 
 	}
 	r := []rune(text)
 	a := &agent.Artifact{
-		ID: fmt.Sprintf("%s-a%d.%d", id, run.Turn, run.Call), Name: run.Name, MediaType: "text/plain; charset=utf-8", Data: []byte(text),
+		ID: store.ArtifactID(id, run.Turn, run.Call), Name: run.Name, MediaType: "text/plain; charset=utf-8", Data: []byte(text),
 	}
 	preview := fmt.Sprintf("%s\n\n[… %d of %d characters are left out here. The whole is artifact %s: read it in pieces with %s, or ask for less.]\n\n%s",
 		string(r[:previewHead]), n-previewHead-previewTail, n, a.ID, ReadArtifact, string(r[n-previewTail:]))
@@ -56,7 +56,7 @@ func bound(id string, run agent.RunTool, parts []message.Part) ([]message.Part, 
 // kept stores output that a tool has bounded by itself, as a whole.
 func kept(id string, run agent.RunTool, res tool.Result) ([]message.Part, *agent.Artifact) {
 	a := &agent.Artifact{
-		ID: fmt.Sprintf("%s-a%d.%d", id, run.Turn, run.Call), Name: res.Whole.Name, MediaType: res.Whole.MediaType, Data: res.Whole.Data,
+		ID: store.ArtifactID(id, run.Turn, run.Call), Name: res.Whole.Name, MediaType: res.Whole.MediaType, Data: res.Whole.Data,
 	}
 	note := fmt.Sprintf("[The whole is artifact %s: read it in pieces with %s.]", a.ID, ReadArtifact)
 	return append(slices.Clone(res.Parts), message.TextPart{Text: note}), a

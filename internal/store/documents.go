@@ -241,6 +241,12 @@ func ToolCallID(agent string, turn, call int) string {
 	return fmt.Sprintf("%s-c%d.%d", agent, turn, call)
 }
 
+// ArtifactID is the id of what a tool call left that was too large for its
+// result.
+func ArtifactID(agent string, turn, call int) string {
+	return fmt.Sprintf("%s-a%d.%d", agent, turn, call)
+}
+
 // ModelCallID is the id of a model call.
 func ModelCallID(agent string, turn, try int) string {
 	return fmt.Sprintf("%s-t%d.%d", agent, turn, try)

@@ -144,7 +144,7 @@ var rules = []rule{
 		words: []string{"rate limit reached", "rate limit exceeded", "rate_limit_exceeded", "too many requests"},
 	},
 	{
-		kind:  llm.ErrServer, // as 400: the model stumbled over a call of a tool, and may not do so again
+		kind:  llm.ErrServer,                                       // as 400: the model stumbled over a call of a tool, and may not do so again
 		names: []string{"tool_use_failed", "json_validate_failed"}, // Groq
 	},
 	{
