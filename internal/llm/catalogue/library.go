@@ -3,6 +3,7 @@
 package catalogue
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -89,7 +90,7 @@ func listed(provider string, m catwalk.Model) Model {
 	out := Model{
 		ID: m.ID, Name: m.Name, Window: m.ContextWindow, MaxOutput: m.DefaultMaxTokens, Price: priceOf(m).long(m.ID),
 		Images: m.SupportsImages, Reasoning: m.CanReason, Tools: true, Listed: true,
-		Efforts: effortsOf(m),
+		Efforts: effortsOf(m), stops: slices.Contains(switchable, provider),
 	}
 	// Nothing is free because its price is listed as 0: that also stands for
 	// subscriptions, and for prices that are missing. The name must say so.

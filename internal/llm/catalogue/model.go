@@ -40,6 +40,7 @@ type Model struct {
 	ShowThinking   bool       `json:"show_thinking,omitempty"`
 
 	named    bool // its effort is a part of its name
+	stops    bool // it can be told not to think, though that is none of its efforts
 	showSaid bool // ShowThinking is configured
 	loaded   bool // a local server has it in its memory
 	guessed  bool // the window is the model's own; its server may give it less
@@ -133,7 +134,7 @@ func override(m Model, x config.Model) Model {
 		}
 	}
 	if !m.Reasoning {
-		m.Efforts = nil
+		m.Efforts, m.stops = nil, false
 	}
 	return m
 }

@@ -257,6 +257,9 @@ func (s settler) takeBase(p *provider) string {
 		return from
 	}
 	p.base = strings.TrimRight(value, "/")
+	if p.name == "groq" && strings.Trim(u.Path, "/") == "" { // its own clients are told the host only
+		p.base += "/openai/v1"
+	}
 	return from
 }
 

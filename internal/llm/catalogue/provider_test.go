@@ -32,6 +32,8 @@ func TestEnvironment(t *testing.T) {
 		{"openrouter", keys("openrouter"), "", "openrouter/x", config.KindOpenAI, "https://openrouter.ai/api/v1", "key-of-openrouter", "", ""},
 		{"deepseek", keys("deepseek"), "", "deepseek/x", config.KindOpenAI, "https://api.deepseek.com/v1", "key-of-deepseek", "", ""},
 		{"groq", keys("groq"), "", "groq/x", config.KindOpenAI, "https://api.groq.com/openai/v1", "key-of-groq", "", ""},
+		{"groq's gateway", env{"GROQ_API_KEY": "abcdef", "GROQ_BASE_URL": "https://gw.example/groq/v1"}, "", "groq/x", config.KindOpenAI, "https://gw.example/groq/v1", "abcdef", "", ""},
+		{"groq's gateway, its host", env{"GROQ_API_KEY": "abcdef", "GROQ_BASE_URL": "https://gw.example/"}, "", "groq/x", config.KindOpenAI, "https://gw.example/openai/v1", "abcdef", "", ""},
 		{"mistral", keys("mistral"), "", "mistral/x", config.KindOpenAI, "https://api.mistral.ai/v1", "key-of-mistral", "", ""},
 		{"xai", keys("xai"), "", "xai/x", config.KindOpenAI, "https://api.x.ai/v1", "key-of-xai", "", ""},
 		{"together", keys("together"), "", "together/x", config.KindOpenAI, "https://api.together.xyz/v1", "key-of-together", "", ""},

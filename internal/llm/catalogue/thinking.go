@@ -32,6 +32,10 @@ func effortsOf(m catwalk.Model) []llm.Effort {
 	return out
 }
 
+// switchable are the vendors whose models can be told not to think at all,
+// whichever efforts they know: their formats have a switch for it.
+var switchable = []string{"anthropic", "deepseek", "moonshot", "zai"}
+
 // think notes what is configured, unless something is noted already.
 func (m *Model) think(t config.Thinking) {
 	if m.Effort == "" && m.ThinkingTokens == 0 {
@@ -80,7 +84,9 @@ func (m Model) Settle(req *llm.Request) {
 		req.Effort, req.ThinkingTokens, req.ShowThinking = "", 0, false
 		return
 	}
-	req.Effort = req.Effort.Within(m.Efforts)
+	if req.Effort != llm.EffortNone || !m.stops {
+		req.Effort = req.Effort.Within(m.Efforts)
+	}
 }
 
 // Settle implements record.Settler.

@@ -41,7 +41,7 @@ providers:
 `
 
 func TestThinking(t *testing.T) {
-	c, _ := made(t, keys("anthropic", "openai", "google"), thoughtful)
+	c, _ := made(t, keys("anthropic", "openai", "google", "deepseek"), thoughtful)
 	for _, tt := range []struct {
 		name   string
 		req    llm.Request
@@ -70,6 +70,10 @@ func TestThinking(t *testing.T) {
 		{"openai/gpt-5", llm.Request{Effort: llm.EffortNone}, llm.EffortMinimal, 0, false, ""},
 		{"openai/o3", llm.Request{Effort: llm.EffortNone}, llm.EffortLow, 0, false, ""},
 		{"google/gemini-3-pro-preview", llm.Request{Effort: llm.EffortMedium}, llm.EffortLow, 0, false, ""},
+		{"deepseek/deepseek-v4-pro", llm.Request{Effort: llm.EffortLow}, llm.EffortHigh, 0, false, ""},
+		// Not at all is not raised to a little where there is a switch for it.
+		{"deepseek/deepseek-v4-pro", llm.Request{Effort: llm.EffortNone}, llm.EffortNone, 0, false, ""},
+		{"smart", llm.Request{Effort: llm.EffortNone}, llm.EffortNone, 0, true, ""},
 		// To a model that does not reason nothing is said, to an unknown one all.
 		{"fast", llm.Request{Effort: llm.EffortHigh, ThinkingTokens: 9, ShowThinking: true}, "", 0, false, "openai/gpt-4o"},
 		{"own/m", llm.Request{}, llm.EffortMax, 0, false, "own/m"},

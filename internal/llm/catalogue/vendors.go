@@ -69,7 +69,7 @@ var vendors = []vendor{
 	},
 	{
 		name: "groq", kind: config.KindOpenAI, base: "https://api.groq.com/openai/v1",
-		keys: []string{"GROQ_API_KEY"}, listed: "groq",
+		keys: []string{"GROQ_API_KEY"}, bases: []string{"GROQ_BASE_URL"}, listed: "groq",
 	},
 	{
 		name: "cerebras", kind: config.KindOpenAI, base: "https://api.cerebras.ai/v1",
