@@ -407,8 +407,10 @@ func TestScrub(t *testing.T) {
 		"sk-ant-api03-abcdefghijkl":                           "[redacted]",
 		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NSJ9.abcdefgh1": "[redacted]",
 		"risk-free, task-oriented and a desk-bound":           "risk-free, task-oriented and a desk-bound",
+		"the key a1b2c3d4e5f6g7… and a1b2c3d4e5f6":            "the key [redacted]… and [redacted]",
+		"a1b2c3d4e5f and a beta of interleaved things":        "a1b2c3d4e5f and a beta of interleaved things",
 	} {
-		if got := Scrub(in, "mysecret", "", "none"); got != want {
+		if got := Scrub(in, "mysecret", "", "none", "a1b2c3d4e5f6g7h8i9", "a beta of interleaved-2025"); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}

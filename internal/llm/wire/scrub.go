@@ -25,6 +25,8 @@ const (
 	// shortest is the length from which a key is one. Servers that want none
 	// are given words like "none", which occur in every other message.
 	shortest = 8
+	// telling is the length from which a piece of a key says too much.
+	telling = 12
 )
 
 // Secrets returns the keys that header carries.
@@ -64,6 +66,29 @@ func Scrub(text string, secrets ...string) string {
 		for _, w := range spellings(s) {
 			text = strings.ReplaceAll(text, w, redacted)
 		}
+		text = scrubStart(text, s)
 	}
 	return keyLike.ReplaceAllString(text, "${1}${2}"+redacted)
+}
+
+// scrubStart takes the beginnings of a secret out of text: some servers repeat
+// a key without its end. One that begins with words is none, but a header's.
+func scrubStart(text, secret string) string {
+	if len(secret) <= telling || !strings.ContainsAny(secret[:telling], "0123456789") {
+		return text
+	}
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, secret[:telling])
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		n := 0
+		for n < len(rest) && telling+n < len(secret) && rest[n] == secret[telling+n] {
+			n++
+		}
+		out.WriteString(redacted)
+		text = rest[n:]
+	}
 }
