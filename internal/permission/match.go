@@ -104,8 +104,14 @@ func (r Rule) hitsPath(req Request, seen sight) certainty {
 		}
 		best = max(best, hit)
 	}
-	if seen.command && canonical(r.Tool) == "edit" {
-		best = min(best, likely) // it is named, but perhaps not written
+	if canonical(r.Tool) == "edit" {
+		if seen.command {
+			best = min(best, likely) // it is named, but perhaps not written
+		}
+		return best
+	}
+	if best == no && r.Source != builtIn && seen.printsHistory() {
+		best = maybe
 	}
 	return best
 }

@@ -42,7 +42,12 @@
 // A path pattern is relative to the working folder, with ** for any folders.
 // One without a slash matches at any depth, ./name only at the top. Edit and
 // Write are one permission, to change a file. A file that may not be read may
-// not be written either, nor named in a command.
+// not be written either, nor named in a command. Git keeps what it once held:
+// where a rule that somebody wrote keeps agents from reading a path, commands
+// of git that print contents (git log -p, git show, git diff, …) ask. The
+// built-in rules do not reach that far: a secret that was committed can be read
+// by git unless such a rule names it. Nor does any rule see a program that reads
+// the folder .git by itself.
 //
 // Some rules are built in, whatever the preset: .git is not written; writing
 // .cadre and touching what looks like a secret (.env, *.pem, id_rsa, …) asks,

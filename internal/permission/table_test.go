@@ -307,6 +307,73 @@ edits | deny Read(secret.txt)             | Edit secret.txt              | deny
 edits | deny Read(secret.txt)             | LS secret.txt                | deny
 edits | deny Read(secret.txt)             | reads:Bash cat secret.txt    | deny
 edits | deny Read(secret.txt)             | reads:Bash cat s*            | ask
+
+# git keeps what a file held
+ask | deny Read(priv/**) | reads:Bash git log -p | ask
+ask | deny Read(priv/**) | reads:Bash git log --patch | ask
+ask | deny Read(priv/**) | reads:Bash git log -p -- a.txt | ask
+ask | deny Read(priv/**) | reads:Bash git log -S secret | ask
+ask | deny Read(priv/**) | reads:Bash git log -Gsecret | ask
+ask | deny Read(priv/**) | reads:Bash git log -U3 | ask
+ask | deny Read(priv/**) | reads:Bash git log --pat | ask
+ask | deny Read(priv/**) | reads:Bash git log -L1,3:a.txt | ask
+ask | deny Read(priv/**) | reads:Bash git log --oneline -p | ask
+ask | deny Read(priv/**) | reads:Bash git log --cc | ask
+ask | deny Read(priv/**) | reads:Bash git show | ask
+ask | deny Read(priv/**) | reads:Bash git show HEAD | ask
+ask | deny Read(priv/**) | reads:Bash git show --stat 1234abc | ask
+ask | deny Read(priv/**) | reads:Bash git grep x | ask
+ask | deny Read(priv/**) | reads:Bash git grep x HEAD~3 | ask
+ask | deny Read(priv/**) | reads:Bash git diff | ask
+ask | deny Read(priv/**) | reads:Bash git diff HEAD~1 | ask
+ask | deny Read(priv/**) | reads:Bash git diff --cached | ask
+ask | deny Read(priv/**) | reads:Bash git diff --stat -p | ask
+ask | deny Read(priv/**) | reads:Bash git diff --word-diff --name-only | ask
+ask | deny Read(priv/**) | reads:Bash git status -v | ask
+ask | deny Read(priv/**) | reads:Bash git blame a.txt | ask
+ask | deny Read(priv/**) | reads:Bash git cat-file -p 1234abc | ask
+ask | deny Read(priv/**) | reads:Bash git cat-file --batch | ask
+ask | deny Read(priv/**) | reads:Bash git stash show -p | ask
+ask | deny Read(priv/**) | reads:Bash git reflog -p | ask
+ask | deny Read(priv/**) | reads:Bash git whatchanged | ask
+ask | deny Read(priv/**) | reads:Bash git diff-tree -p HEAD | ask
+ask | deny Read(priv/**) | reads:Bash git -C sub log -p | ask
+ask | deny Read(priv/**) | reads:Bash git --no-pager -c a.b=c log -p | ask
+ask | deny Read(priv/**) | reads:Bash /usr/bin/git show | ask
+ask | deny Read(priv/**) | reads:Bash ls && git show HEAD | ask
+ask | deny Read(priv/**) | reads:Bash echo HEAD | xargs git show | ask
+ask | deny Read(priv/**) | reads:Bash git log $X | ask
+ask | deny Read(priv/**) | reads:Bash git $X | ask
+ask | deny Read(priv/**) | reads:Bash git range-diff a b c | ask
+ask | deny Read(priv/**) | reads:Bash git annotate a.txt | ask
+ask | deny Read(priv/**) | reads:Bash git log -- a.txt | head; git show x | ask
+ask | deny Read(priv/**) | reads:Bash git log | allow
+ask | deny Read(priv/**) | reads:Bash git log --oneline -5 | allow
+ask | deny Read(priv/**) | reads:Bash git log --stat | allow
+ask | deny Read(priv/**) | reads:Bash git log -n 3 --format=%s | allow
+ask | deny Read(priv/**) | reads:Bash git log --graph --all | allow
+ask | deny Read(priv/**) | reads:Bash git status | allow
+ask | deny Read(priv/**) | reads:Bash git status -sb | allow
+ask | deny Read(priv/**) | reads:Bash git diff --stat | allow
+ask | deny Read(priv/**) | reads:Bash git diff --name-only HEAD~1 | allow
+ask | deny Read(priv/**) | reads:Bash git diff --cached --numstat | allow
+ask | deny Read(priv/**) | reads:Bash git ls-files | allow
+ask | deny Read(priv/**) | reads:Bash git branch -a | allow
+ask | deny Read(priv/**) | reads:Bash git rev-parse HEAD | allow
+ask | deny Read(priv/**) | reads:Bash git ls-tree -r HEAD | allow
+ask | deny Read(priv/**) | reads:Bash git log --oneline -- -p | allow
+ask | deny Read(priv/**) | reads:Bash cat a.txt | allow
+ask | deny Read(priv/**) | reads:Bash echo git show | allow
+ask | deny Read(priv/**) | reads:Bash git show HEAD:priv/x.txt | deny
+trusted | deny Read(priv/**) | Bash sh -c 'git show HEAD' | ask
+trusted | deny Read(priv/**) | Bash git archive HEAD | ask
+trusted | deny Read(priv/**) | Bash git commit -m x | allow
+ask | ask Read(priv/**) | reads:Bash git log -p | ask
+ask | deny Edit(priv/**) | reads:Bash git log -p | allow
+ask | - | reads:Bash git log -p | allow
+ask | - | reads:Bash git diff | allow
+ask | deny Read(priv/**) where role tester | reads:Bash git log -p | allow
+ask | deny Read(priv/**) + allow Bash(git show *) | reads:Bash git show HEAD | ask
 trusted | deny Edit(gen.go)               | Bash sed -i s/a/b/ gen.go    | ask
 trusted | deny Edit(gen.go)               | reads:Bash cat gen.go        | allow
 ask | allow Read(/etc/passwd)             | Read x                       | error
