@@ -39,6 +39,8 @@ func (p *Performer) RunTool(ctx context.Context, job engine.Job, run agent.RunTo
 	env := p.env(job)
 	env.Dir, env.Output, env.Ask = dir, job.Output, asker(job)
 	env.Call = store.ToolCallID(job.Spec.ID, run.Turn, run.Call)
+	env.Approved = true // what is planned may be shown to a person
+	p.limitReading(ctx, job.Spec, &env)
 	action, err := planned(ctx, t, env, input)
 	if err != nil {
 		return refused(err.Error())

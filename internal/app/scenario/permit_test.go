@@ -408,3 +408,19 @@ func TestScopes(t *testing.T) {
 		})
 	}
 }
+
+// TestAcceptanceShowsNoSecrets: an acceptance command of a model that only
+// reads needs nobody's leave, and what it prints goes to the model.
+func TestAcceptanceShowsNoSecrets(t *testing.T) {
+	t.Parallel()
+	w := begin(t, setup{
+		Shell: true, Mode: "ask", Script: delegated("acceptance: grep -r = . && false", submitThings+submitThings),
+		Files: map[string]string{".env": "KEY=secret-value\n", "open.txt": "shown=yes\n"},
+	})
+	w.say("go")
+	w.end()
+	text := w.transcript()
+	if !strings.Contains(text, "shown=yes") || strings.Contains(text, "secret-value") {
+		t.Errorf("the command should print all but the secret:\n%s", text)
+	}
+}
