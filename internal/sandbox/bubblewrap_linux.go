@@ -94,10 +94,10 @@ func (b bubblewrap) args(p Policy) []string {
 	}
 	args = append(args, bind, p.Dir, p.Dir)
 	if p.Write {
-		args = append(args, protect(p)...)
 		for _, path := range p.Extra {
 			args = append(args, "--bind", path, path)
 		}
+		args = append(args, protect(p)...)
 	}
 	if p.Cache != "" {
 		args = append(args, "--bind", p.Cache, p.Cache)
@@ -110,12 +110,15 @@ func (b bubblewrap) args(p Policy) []string {
 func protect(p Policy) []string {
 	var above, fixed []string
 	for _, path := range p.Protect {
-		if !within(p.Dir, path) || path == p.Dir {
-			continue
-		}
-		fixed = append(fixed, "--ro-bind", path, path)
-		for parent := filepath.Dir(path); parent != p.Dir; parent = filepath.Dir(parent) {
-			above = append(above, parent)
+		for _, folder := range append([]string{p.Dir}, p.Extra...) {
+			if !within(folder, path) || path == folder {
+				continue
+			}
+			fixed = append(fixed, "--ro-bind", path, path)
+			for parent := filepath.Dir(path); parent != folder; parent = filepath.Dir(parent) {
+				above = append(above, parent)
+			}
+			break
 		}
 	}
 	slices.Sort(above) // a folder stands before what is in it, which a later mount of it would cover

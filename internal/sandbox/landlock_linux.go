@@ -50,7 +50,7 @@ func (landlocked) Confines() bool { return true }
 
 func (l landlocked) Gaps() []string {
 	gaps := []string{
-		"the names of hidden files can be listed, and what is hidden inside the working folder can be read",
+		"the names of hidden files can be listed; what is hidden inside the working folder can be read by a command that may write there",
 		"/tmp is not private: it can be read, and only the folder in TMPDIR can be written",
 		"where the kernel allows no network namespace, a command without network has no loopback either",
 		"other processes can be seen",
@@ -87,7 +87,7 @@ func (l landlocked) Command(ctx context.Context, p Policy, argv, env []string) (
 // rules are what the entrance takes on.
 type rules struct {
 	Hide    []string `json:"hide,omitempty"`
-	Read    []string `json:"read,omitempty"` // readable though hidden or below what is
+	Read    []string `json:"read,omitempty"` // readable though hidden or below what is, but for what is hidden in it
 	Write   []string `json:"write,omitempty"`
 	Network bool     `json:"network,omitempty"`
 	Sockets bool     `json:"sockets,omitempty"` // sockets may be made at all
@@ -98,8 +98,13 @@ type rules struct {
 func (r rules) restrict() error {
 	view := &readable{hide: append(slices.Clone(r.Hide), "/dev")}
 	view.add("/")
+	for _, path := range r.Read {
+		inside := &readable{hide: slices.DeleteFunc(slices.Clone(r.Hide), func(h string) bool { return h == path || !within(path, h) })}
+		inside.add(path)
+		view.whole, view.listed = append(view.whole, inside.whole...), append(view.listed, inside.listed...)
+	}
 	var dirs, files []string
-	for _, path := range append(view.whole, r.Read...) {
+	for _, path := range view.whole {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			dirs = append(dirs, path)
 		} else if err == nil {

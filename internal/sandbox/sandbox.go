@@ -31,7 +31,7 @@ type Policy struct {
 	Cache   string   // a folder for the caches of build tools; empty: below Temp
 	Hide    []string // files and folders it must not read, such as keys
 	Extra   []string // further folders it may write, such as the git folder of a worktree
-	Protect []string // files and folders in Dir that it must not change though it may write Dir, where the sandbox can
+	Protect []string // files and folders in Dir and Extra that it must not change though it may write there, where the sandbox can
 
 	Limits Limits
 }

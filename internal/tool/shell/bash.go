@@ -84,15 +84,6 @@ func (s *Shell) request(env tool.Env, input json.RawMessage) (request, error) {
 	}
 	r := request{bashInput: in, agent: a, dir: dir, verdict: Classify(in.Command)}
 	r.reads = r.verdict.Reads && s.options.Sandbox.Confines() && !in.Network
-	if r.reads && s.options.Sandbox.Name() == sandbox.Landlock {
-		// It cannot hide files inside the folder: where some are to be hidden, a
-		// person has to look at the command.
-		withheld, err := withheldFrom(env, a.root)
-		if err != nil {
-			return request{}, err
-		}
-		r.reads = len(withheld) == 0
-	}
 	return r, nil
 }
 
@@ -117,9 +108,20 @@ func (s *Shell) planBash(_ context.Context, env tool.Env, input json.RawMessage)
 	if r.Background {
 		a.Shown += "\n[in the background]"
 	}
-	if !s.options.Sandbox.Confines() {
+	switch {
+	case !s.options.Sandbox.Confines():
 		a.Unconfined = true
 		a.Shown += "\n[not confined: it can read, write and reach whatever you can]"
+	case !r.reads && s.options.Sandbox.Name() == sandbox.Landlock:
+		// It cannot hide files in a folder that may be written.
+		withheld, err := withheldFrom(env, r.agent.root)
+		if err != nil {
+			return tool.Action{}, err
+		}
+		if len(withheld) > 0 {
+			a.Unconfined = true
+			a.Shown += "\n[it can read what may not be read, such as " + shownDir(r.agent.root, withheld[0]) + "]"
+		}
 	}
 	return a, nil
 }

@@ -29,6 +29,7 @@ const (
 type snapshot struct {
 	root  string
 	files map[string]fs.FileInfo // by path relative to root
+	repos []string               // what is called .git in it, relative to root
 	full  bool                   // there are too many
 }
 
@@ -44,10 +45,13 @@ func takeSnapshot(root string) *snapshot {
 		if entries++; entries > maxEntries {
 			return errFull
 		}
-		if d.IsDir() {
-			if d.Name() == ".git" {
+		if d.Name() == ".git" && path != root {
+			s.repos = append(s.repos, path[len(root)+1:])
+			if d.IsDir() {
 				return fs.SkipDir
 			}
+		}
+		if d.IsDir() {
 			return nil
 		}
 		if info, err := d.Info(); err == nil {

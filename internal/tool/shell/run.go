@@ -37,7 +37,8 @@ type execution struct {
 	cmd     *exec.Cmd
 	started time.Time
 	before  *snapshot // nil: it only reads
-	folder  *os.File  // where it tells the folder it ended in
+	repos   *repositories
+	folder  *os.File // where it tells the folder it ended in
 }
 
 // ending is how it ended.
@@ -64,9 +65,6 @@ func (s *Shell) start(ctx context.Context, env tool.Env, r request, out *output)
 	if s.options.TempRoot != "" { // agents do not look into each other's
 		policy.Hide = append(slices.Clone(policy.Hide), s.options.TempRoot)
 	}
-	if !r.reads {
-		policy.Protect = gitPrograms(r.agent.root)
-	}
 	withheld, err := withheldFrom(env, r.agent.root)
 	if err != nil {
 		return nil, err
@@ -74,6 +72,12 @@ func (s *Shell) start(ctx context.Context, env tool.Env, r request, out *output)
 	policy.Hide = slices.Concat(policy.Hide, withheld)
 	if s.options.Extra != nil {
 		policy.Extra = s.options.Extra(env.Agent)
+	}
+	e := &execution{request: r, env: env, out: out}
+	if !r.reads {
+		e.before = takeSnapshot(r.agent.root)
+		e.repos = guardRepositories(r.agent.root, e.before.repos)
+		policy.Protect = append(e.repos.protected(), worktreeLinks(policy.Extra)...)
 	}
 	environment := scrub(s.options.Env(), r.agent.root)
 	if r.reads {
@@ -88,10 +92,7 @@ func (s *Shell) start(ctx context.Context, env tool.Env, r request, out *output)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the command: %w", err)
 	}
-	e := &execution{request: r, env: env, out: out, cmd: cmd}
-	if !r.reads {
-		e.before = takeSnapshot(r.agent.root)
-	}
+	e.cmd = cmd
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("preparing the command: %w", err)
@@ -106,33 +107,6 @@ func (s *Shell) start(ctx context.Context, env tool.Env, r request, out *output)
 		return nil, fmt.Errorf("starting the command: %w", err)
 	}
 	return e, nil
-}
-
-// gitPrograms are the parts of a repository that name programs which git runs,
-// outside the sandbox when a person uses it: who may write them has left the
-// sandbox.
-func gitPrograms(root string) []string {
-	git := filepath.Join(root, ".git")
-	info, err := os.Lstat(git)
-	switch {
-	case err != nil:
-		return nil
-	case !info.IsDir(): // a link, or the file of a worktree or submodule
-		return []string{git}
-	}
-	out := []string{filepath.Join(git, "config"), filepath.Join(git, "hooks"), filepath.Join(git, "commondir")}
-	// Submodules have their own.
-	for _, pattern := range []string{"modules/*/config", "modules/*/hooks", "modules/*/*/config", "modules/*/*/hooks", "config.worktree", "worktrees/*/config.worktree"} {
-		found, err := filepath.Glob(filepath.Join(globQuoted(git), pattern))
-		if err == nil {
-			out = append(out, found...)
-		}
-	}
-	return out
-}
-
-func globQuoted(path string) string {
-	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
 }
 
 // mostWithheld bounds the files of the working folder that are hidden from a
@@ -187,7 +161,9 @@ func (e *execution) wait() ending {
 		end.moved = e.agent.moved(e.dir, lastLine(string(told)))
 	}
 	if e.before != nil {
+		put := e.repos.putRight()
 		end.change = e.before.compare(e.env)
+		end.change.notes = append(end.change.notes, put...)
 	}
 	return end
 }
