@@ -33,6 +33,7 @@ type Options struct {
 	Data string // the data folder; required
 	Dir  string // the folder whose project configuration counts
 	Log  *slog.Logger
+	Warn func(text string) // shows a person what is found out later than Open, such as that nothing confines commands; nil: it is logged only
 
 	Record string // file to which all model calls are written
 	Replay string // file from which they are answered

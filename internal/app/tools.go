@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
@@ -69,6 +70,9 @@ func newTools(ctx context.Context, o Options, c *config.Config, st *sqlite.Store
 		found, notes := Sandbox(context.WithoutCancel(ctx), c)
 		if !found.Confines() {
 			o.Log.Warn("commands are not confined", "notes", notes)
+			if o.Warn != nil {
+				o.Warn(strings.Join(notes, "; "))
+			}
 		}
 		return found
 	})
