@@ -42,10 +42,10 @@ agents:
       - text: "It says: {{last_result}}"
 `)
 	r := f.run(0, "run", "--model", model, "--permissions", "trusted", "look")
-	if n := strings.Count(r.err, "WARNING: the sandbox is turned off, so every command asks first"); n != 1 {
-		t.Errorf("it was told %d times:\n%s", n, r.err)
+	if n := strings.Count(r.errs, "WARNING: the sandbox is turned off, so every command asks first"); n != 1 {
+		t.Errorf("it was told %d times:\n%s", n, r.errs)
 	}
-	if n := strings.Count(r.err, "needs an approval"); n != 2 {
-		t.Errorf("%d approvals were asked for:\n%s", n, r.err)
+	if n := strings.Count(r.errs, "needs an approval"); n != 2 {
+		t.Errorf("%d approvals were asked for:\n%s", n, r.errs)
 	}
 }
