@@ -93,6 +93,11 @@ type Compacted struct {
 	Spent   Amount `json:"spent,omitzero"`
 	Priced  bool   `json:"priced,omitempty"`
 
+	// Tools and Delegable are what an orchestrator has from this epoch on, if
+	// that is not what it had: servers of tools come and go.
+	Tools     []string `json:"tools,omitempty"`
+	Delegable []string `json:"delegable,omitempty"`
+
 	Body    message.Message `json:"-"`
 	Message string          `json:"-"`
 	Info    CallInfo        `json:"-"`

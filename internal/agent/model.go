@@ -328,6 +328,9 @@ func (m *machine) compacted(ev Compacted) error {
 	m.Epoch++
 	m.Context = ev.Tokens
 	m.View = ev.View
+	if len(ev.Tools) > 0 && m.Spec.Orchestrator() {
+		m.Spec.Tools, m.Spec.Delegable = ev.Tools, ev.Delegable
+	}
 	m.Repeats = nil // what a call gave may no longer be in sight
 	if ev.Summary {
 		m.View.Summary = m.Pos

@@ -29,7 +29,8 @@ func Explain(o Options, roles *role.Registry, name, parent string, depth, maxDep
 		note.Tools(), shell.New(shell.Options{}).Tools(), orchestrate.Tools(), orchestrate.RoleTools(roles),
 		orchestrate.NewControl(nil, nil, orchestrate.Asking{}).Tools(),
 	)
-	registry, err := tool.New((&tools{}).sound(all)...)
+	usable, _ := sound(all)
+	registry, err := tool.New(usable...)
 	if err != nil {
 		return "", nil, err
 	}

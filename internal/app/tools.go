@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
@@ -38,7 +40,11 @@ type tools struct {
 	policy   permission.Policy
 	shell    *shell.Shell
 	mcp      *mcp.Client
+	others   func() []tool.Tool // all but those of the servers
 	warnings []string
+
+	closing chan struct{}
+	work    sync.WaitGroup
 }
 
 // forget drops what is kept for an agent that has ended.
@@ -49,14 +55,36 @@ func (t *tools) forget(agent string) {
 }
 
 func (t *tools) close() error {
+	close(t.closing)
+	t.work.Wait()
 	t.shell.Close()
 	return t.mcp.Close()
+}
+
+// follow keeps the registry up to date with what the servers offer: one may
+// connect late, or change its list. Agents that are made from then on have
+// what is new, and orchestrators when their history is next shortened.
+func (t *tools) follow(log *slog.Logger) {
+	for {
+		select {
+		case <-t.closing:
+			return
+		case <-t.mcp.Changed():
+		}
+		sound, wrong := sound(append(t.others(), t.mcp.Tools()...))
+		for _, w := range wrong {
+			log.Warn("a tool cannot be used", "warning", w)
+		}
+		if err := t.registry.Replace(sound...); err != nil {
+			log.Error("the tools of the MCP servers have changed, but those known before stay", "err", err)
+		}
+	}
 }
 
 // newTools makes the tools. What is wrong with one of them does not keep the
 // others from working: it is told as a warning.
 func newTools(ctx context.Context, o Options, c *config.Config, st *sqlite.Store, roles *role.Registry, rank rankFunc) (*tools, error) {
-	t := &tools{ledger: tool.NewLedger(), trees: &trees{root: filepath.Join(o.Data, "worktrees")}}
+	t := &tools{ledger: tool.NewLedger(), trees: &trees{root: filepath.Join(o.Data, "worktrees")}, closing: make(chan struct{})}
 	// The lock is held: what is left there is of a process that was killed.
 	if err := os.RemoveAll(filepath.Join(o.Data, "tmp")); err != nil {
 		t.warnings = append(t.warnings, fmt.Sprintf("old temp folders could not be removed: %v", err))
@@ -94,34 +122,39 @@ func newTools(ctx context.Context, o Options, c *config.Config, st *sqlite.Store
 		}
 	}
 	t.control = orchestrate.NewControl(st, t.trees, askingOf(c))
-	all := slices.Concat(
-		files.Tools(), []tool.Tool{files.ReadImage(), orchestrate.ArtifactTool(st), search.Keyword(search.Options{Rank: rank})},
-		note.Tools(), t.shell.Tools(), orchestrate.Tools(), orchestrate.RoleTools(roles), t.control.Tools(), t.webTools(o, c), t.mcp.Tools(), o.Tools,
-	)
-	if t.registry, err = tool.New(t.sound(all)...); err != nil {
+	web := t.webTools(o, c)
+	t.others = func() []tool.Tool {
+		return slices.Concat(
+			files.Tools(), []tool.Tool{files.ReadImage(), orchestrate.ArtifactTool(st), search.Keyword(search.Options{Rank: rank})},
+			note.Tools(), t.shell.Tools(), orchestrate.Tools(), orchestrate.RoleTools(roles), t.control.Tools(), web, o.Tools,
+		)
+	}
+	usable, wrong := sound(append(t.others(), t.mcp.Tools()...))
+	t.warnings = append(t.warnings, wrong...)
+	if t.registry, err = tool.New(usable...); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
+	t.work.Go(func() { t.follow(o.Log) })
 	return t, nil
 }
 
 // sound leaves out what a project's role or a server adds that cannot work: a
 // bad schema, a name that is taken. The built-in tools come first.
-func (t *tools) sound(all []tool.Tool) []tool.Tool {
+func sound(all []tool.Tool) (usable []tool.Tool, wrong []string) {
 	seen := map[string]bool{}
-	var out []tool.Tool
 	for _, x := range all {
 		err := tool.Check(x)
 		if err == nil && seen[x.Name] {
 			err = fmt.Errorf("tool %q: there is another one of that name", x.Name)
 		}
 		if err != nil {
-			t.warnings = append(t.warnings, err.Error()+"; it is left out")
+			wrong = append(wrong, err.Error()+"; it is left out")
 			continue
 		}
 		seen[x.Name] = true
-		out = append(out, x)
+		usable = append(usable, x)
 	}
-	return out
+	return usable, wrong
 }
 
 // webTools makes the tools that reach the network.

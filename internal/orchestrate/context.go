@@ -66,8 +66,20 @@ func stub(m message.Message) message.Message {
 
 const clearedText = "[This result was cleared to save room. Use the tool again if you need it.]"
 
-// Compact implements engine.Performer.
+// Compact implements engine.Performer. What an orchestrator is sent changes
+// anyway, so that it gets the tools that have come since it was made.
 func (p *Performer) Compact(ctx context.Context, job engine.Job, c agent.Compact) agent.Event {
+	ev := p.compact(ctx, job, c)
+	if r, ok := p.roles.Get(job.Spec.Role); ok && ev.OK && job.Spec.Orchestrator() {
+		now := p.spec(r, 0, job.Spec.MaxDepth)
+		if !slices.Equal(now.Tools, job.Spec.Tools) || !slices.Equal(now.Delegable, job.Spec.Delegable) {
+			ev.Tools, ev.Delegable = now.Tools, now.Delegable
+		}
+	}
+	return ev
+}
+
+func (p *Performer) compact(ctx context.Context, job engine.Job, c agent.Compact) agent.Compacted {
 	window := job.Spec.Window
 	if window == 0 {
 		window = unknown

@@ -147,6 +147,7 @@ type Performer struct {
 	mu      sync.Mutex
 	prompts map[string]string // by id
 	specs   map[string][]llm.Tool
+	version int // of the tools that specs are of
 }
 
 var _ engine.Performer = (*Performer)(nil)
@@ -238,6 +239,9 @@ func (p *Performer) specsOf(spec agent.Spec) []llm.Tool {
 	key := strings.Join(spec.Tools, ",") + string(spec.Output)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if v := p.tools.Version(); v != p.version {
+		p.specs, p.version = map[string][]llm.Tool{}, v
+	}
 	if s, ok := p.specs[key]; ok {
 		return s
 	}

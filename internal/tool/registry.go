@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -25,11 +26,17 @@ var ErrUnknown = errors.New("unknown tool")
 // outside it would make each request that carries the tool fail.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Registry holds tools by name. It does not change once built, so that it can
-// be used from any number of goroutines.
+// Registry holds tools by name. It can be used from any number of goroutines,
+// also while Replace gives it others.
 type Registry struct {
-	tools map[string]registered
-	names []string
+	now atomic.Pointer[table]
+}
+
+// table is what a registry holds. It does not change once built.
+type table struct {
+	tools   map[string]registered
+	names   []string
+	version int
 }
 
 type registered struct {
@@ -40,7 +47,17 @@ type registered struct {
 // New builds a registry. It reports everything that is wrong with any of the
 // tools at once: what Check finds, and names given twice.
 func New(tools ...Tool) (*Registry, error) {
-	r := &Registry{tools: make(map[string]registered, len(tools))}
+	r := &Registry{}
+	if err := r.Replace(tools...); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Replace gives the registry these tools instead of those it has. If anything
+// is wrong with one of them, as for New, those it has stay.
+func (r *Registry) Replace(tools ...Tool) error {
+	next := &table{tools: make(map[string]registered, len(tools))}
 	var errs []error
 	for _, t := range tools {
 		schema, err := check(t)
@@ -48,18 +65,25 @@ func New(tools ...Tool) (*Registry, error) {
 			errs = append(errs, err)
 			continue
 		}
-		if _, ok := r.tools[t.Name]; ok {
+		if _, ok := next.tools[t.Name]; ok {
 			errs = append(errs, fmt.Errorf("tool %q: registered twice", t.Name))
 			continue
 		}
-		r.tools[t.Name] = registered{t, schema}
+		next.tools[t.Name] = registered{t, schema}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("building the tool registry: %w", err)
+		return fmt.Errorf("building the tool registry: %w", err)
 	}
-	r.names = slices.Sorted(maps.Keys(r.tools))
-	return r, nil
+	next.names = slices.Sorted(maps.Keys(next.tools))
+	if before := r.now.Load(); before != nil {
+		next.version = before.version + 1
+	}
+	r.now.Store(next)
+	return nil
 }
+
+// Version changes whenever the tools do.
+func (r *Registry) Version() int { return r.now.Load().version }
 
 // Check says what New would refuse about t by itself. Who takes tools from
 // elsewhere, such as an MCP server, can leave out a bad one by it.
@@ -96,23 +120,28 @@ func check(t Tool) (*jsonschema.Schema, error) {
 
 // Get returns the tool of that name.
 func (r *Registry) Get(name string) (Tool, bool) {
-	t, ok := r.tools[name]
+	t, ok := r.now.Load().tools[name]
 	return t.tool, ok
 }
 
 // Names lists the tools in sorted order, always the same: the tools are part
 // of the prefix that providers cache.
-func (r *Registry) Names() []string { return slices.Clone(r.names) }
+func (r *Registry) Names() []string { return slices.Clone(r.now.Load().names) }
 
 // Validate checks input against the schema of the tool. Its error, an
 // *InputError, lists every violation in words for the model. Empty input
 // counts as an empty object.
 func (r *Registry) Validate(name string, input json.RawMessage) error {
-	t, ok := r.tools[name]
+	_, err := r.validated(name, input)
+	return err
+}
+
+func (r *Registry) validated(name string, input json.RawMessage) (Tool, error) {
+	t, ok := r.now.Load().tools[name]
 	if !ok {
-		return fmt.Errorf("%w %q", ErrUnknown, name)
+		return Tool{}, fmt.Errorf("%w %q", ErrUnknown, name)
 	}
-	return validate(name, t.schema, input)
+	return t.tool, validate(name, t.schema, input)
 }
 
 // Run validates input and runs the tool. A panic in the tool comes back as a
@@ -121,7 +150,8 @@ func (r *Registry) Run(ctx context.Context, name string, env Env, input json.Raw
 	if err := ctx.Err(); err != nil {
 		return Result{}, fmt.Errorf("running %s: %w", name, err)
 	}
-	if err := r.Validate(name, input); err != nil {
+	t, err := r.validated(name, input)
+	if err != nil {
 		return Result{}, err
 	}
 	if isEmpty(input) {
@@ -132,7 +162,7 @@ func (r *Registry) Run(ctx context.Context, name string, env Env, input json.Raw
 			result, err = Result{}, &PanicError{Tool: name, Value: v, Stack: debug.Stack()}
 		}
 	}()
-	return r.tools[name].tool.Run(ctx, env, input)
+	return t.Run(ctx, env, input)
 }
 
 // PanicError says that a tool panicked. Its text is one sentence for the

@@ -302,3 +302,22 @@ func TestRunSurvivesPanic(t *testing.T) {
 		})
 	}
 }
+
+func TestReplace(t *testing.T) {
+	t.Parallel()
+	r := mustNew(t, echo("a"), echo("b"))
+	was := r.Version()
+	if err := r.Replace(echo("b"), echo("c")); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(r.Names(), " "); got != "b c" || r.Version() == was {
+		t.Errorf("it has %s, version %d after %d", got, r.Version(), was)
+	}
+	was = r.Version()
+	if err := r.Replace(echo("d"), echo("d")); err == nil || strings.Join(r.Names(), " ") != "b c" || r.Version() != was {
+		t.Errorf("a bad replacement: %v, and it has %v", err, r.Names())
+	}
+	if _, err := r.Run(t.Context(), "a", tool.Env{}, nil); !errors.Is(err, tool.ErrUnknown) {
+		t.Errorf("a tool that is gone: %v", err)
+	}
+}
