@@ -166,7 +166,8 @@ func (s State) MarshalJSON() ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote; Spec is left as it is.
+// UnmarshalJSON reads what MarshalJSON wrote; Spec is left as it is, but for
+// tools that an epoch has changed.
 func (s *State) UnmarshalJSON(b []byte) error {
 	var e encodedState
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -181,6 +182,7 @@ func (s *State) UnmarshalJSON(b []byte) error {
 	spec := s.Spec
 	*s = State(e.plainState)
 	s.Spec, s.Phase = spec, phase
+	s.fit()
 	return nil
 }
 

@@ -93,10 +93,9 @@ type Compacted struct {
 	Spent   Amount `json:"spent,omitzero"`
 	Priced  bool   `json:"priced,omitempty"`
 
-	// Tools and Delegable are what an orchestrator has from this epoch on, if
-	// that is not what it had: servers of tools come and go.
-	Tools     []string `json:"tools,omitempty"`
-	Delegable []string `json:"delegable,omitempty"`
+	// Fit is what an orchestrator has from this epoch on, if that is not what
+	// it had: servers of tools come and go.
+	Fit *Toolset `json:"fit,omitempty"`
 
 	Body    message.Message `json:"-"`
 	Message string          `json:"-"`

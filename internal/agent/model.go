@@ -328,8 +328,9 @@ func (m *machine) compacted(ev Compacted) error {
 	m.Epoch++
 	m.Context = ev.Tokens
 	m.View = ev.View
-	if len(ev.Tools) > 0 && m.Spec.Orchestrator() {
-		m.Spec.Tools, m.Spec.Delegable = ev.Tools, ev.Delegable
+	if ev.Fit != nil && m.Spec.Orchestrator() {
+		m.Fitted = ev.Fit
+		m.fit()
 	}
 	m.Repeats = nil // what a call gave may no longer be in sight
 	if ev.Summary {

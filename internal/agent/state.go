@@ -12,8 +12,8 @@ const Version = 1
 // State is what the machine knows of one agent. It stays small: ids and
 // counters only, whatever the length of the history or the number of children.
 type State struct {
-	// Spec never changes after Created; it is stored once, beside the agent,
-	// and is not part of the encoded state.
+	// Spec never changes after Created but for what Fitted says; it is stored
+	// once, beside the agent, and is not part of the encoded state.
 	Spec Spec `json:"-"`
 
 	Phase Phase `json:"-"` // encoded by codec.go
@@ -40,6 +40,7 @@ type State struct {
 	Waiting  []string `json:"waiting,omitempty"`  // of an orchestrator: items of agents below it that wait for the user
 	Answered []string `json:"answered,omitempty"` // and those answered on the user's behalf that it has not been told
 	Work     string   `json:"work,omitempty"`     // the item about what it left in its worktree
+	Fitted   *Toolset `json:"fitted,omitempty"`   // of an orchestrator: the tools that an epoch gave it instead of those of Spec
 
 	Continued bool `json:"continued,omitempty"` // the last reply was cut by length and is being continued
 	Cut       bool `json:"cut,omitempty"`       // the last reply was cut off before anything of it could be used
@@ -56,6 +57,19 @@ type State struct {
 	Held  Amount  `json:"held,omitzero"`   // reserved for running children
 	Lent  Amount  `json:"lent,omitzero"`   // at most so much of it was given to them beyond their budgets
 	Last  Outcome `json:"last,omitzero"`   // how the last run (or the agent) ended
+}
+
+// Toolset is what an agent may use, and what it may let those below it use.
+type Toolset struct {
+	Tools     []string `json:"tools"`
+	Delegable []string `json:"delegable,omitempty"`
+}
+
+// fit puts the tools of the present epoch into Spec.
+func (s *State) fit() {
+	if s.Fitted != nil {
+		s.Spec.Tools, s.Spec.Delegable = s.Fitted.Tools, s.Fitted.Delegable
+	}
 }
 
 // Spec is what an agent is born with.

@@ -99,7 +99,7 @@ func TestServerComesLate(t *testing.T) {
 	job := engine.Job{Spec: before, History: long, Now: time.Now}
 	job.Spec.Window = 100
 	shortened, ok := a.Performer.Compact(t.Context(), job, agent.Compact{Turn: 1}).(agent.Compacted)
-	if !ok || !shortened.OK || !slices.Equal(shortened.Tools, now.Tools) || !slices.Equal(shortened.Delegable, now.Delegable) {
+	if !ok || !shortened.OK || shortened.Fit == nil || !slices.Equal(shortened.Fit.Tools, now.Tools) || !slices.Equal(shortened.Fit.Delegable, now.Delegable) {
 		t.Errorf("with its history shortened, the orchestrator has %+v", shortened)
 	}
 }

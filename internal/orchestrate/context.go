@@ -73,7 +73,7 @@ func (p *Performer) Compact(ctx context.Context, job engine.Job, c agent.Compact
 	if r, ok := p.roles.Get(job.Spec.Role); ok && ev.OK && job.Spec.Orchestrator() {
 		now := p.spec(r, 0, job.Spec.MaxDepth)
 		if !slices.Equal(now.Tools, job.Spec.Tools) || !slices.Equal(now.Delegable, job.Spec.Delegable) {
-			ev.Tools, ev.Delegable = now.Tools, now.Delegable
+			ev.Fit = &agent.Toolset{Tools: now.Tools, Delegable: now.Delegable}
 		}
 	}
 	return ev

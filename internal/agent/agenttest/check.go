@@ -292,7 +292,11 @@ func newTurn(s step) error {
 // frame: what never changes, and what only grows.
 func frame(s step) error {
 	b, a := s.before, s.after
-	if _, ok := s.ev.(agent.Created); !ok && !sameSpec(b.Spec, a.Spec) {
+	spec := b.Spec
+	if ev, ok := s.ev.(agent.Compacted); ok && ev.Fit != nil && spec.Orchestrator() && a.Epoch > b.Epoch {
+		spec.Tools, spec.Delegable = ev.Fit.Tools, ev.Fit.Delegable
+	}
+	if _, ok := s.ev.(agent.Created); !ok && !sameSpec(spec, a.Spec) {
 		return errors.New("the spec changed")
 	}
 	cause := b.Cause

@@ -119,14 +119,22 @@ func verbFailed(sc *Scenario, a *args) (agent.Event, error) {
 
 func (a *args) spent() agent.Amount { return agent.Amount{Tokens: a.num("spent"), Cost: a.num("paid")} }
 
-// compacted ok|bad [summary] [keep= clear=] [tokens=] [spent= paid=]
+// compacted ok|bad [summary] [keep= clear=] [tokens=] [spent= paid=] [tools= delegable=]
 func verbCompacted(sc *Scenario, a *args) (agent.Event, error) {
 	turn := sc.turn(a)
 	return agent.Compacted{
 		At: sc.at(), Turn: turn, Summary: a.flag("summary"), OK: a.word() == "ok", Tokens: a.num("tokens"), Spent: a.spent(), Priced: true,
-		View: agent.View{Keep: int(a.num("keep")), Clear: int(a.num("clear"))},
+		View: agent.View{Keep: int(a.num("keep")), Clear: int(a.num("clear"))}, Fit: a.fit(),
 		Body: message.Of(message.User, message.KindNote, "so far"), Message: "the summary is too long",
 	}, nil
+}
+
+func (a *args) fit() *agent.Toolset {
+	tools := a.list("tools", nil)
+	if tools == nil {
+		return nil
+	}
+	return &agent.Toolset{Tools: tools, Delegable: a.list("delegable", nil)}
 }
 
 func (sc *Scenario) turn(a *args) int {
