@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cadre-dev/cadre/internal/app"
 	"github.com/cadre-dev/cadre/internal/role"
 	"github.com/cadre-dev/cadre/internal/role/rolefile"
 	"github.com/cadre-dev/cadre/internal/spelling"
@@ -45,7 +46,17 @@ func rolesHere() (*rolefile.Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding the current folder: %w", err)
 	}
-	return rolefile.Load(rolefile.Sources{Dir: dir, Distance: spelling.Distance})
+	return rolefile.Load(rolefile.Sources{Dir: dir, Distance: spelling.Distance, Depth: depthIn(dir)})
+}
+
+// depthIn is how deep the configuration lets a tree be, 0 if it does not say. A
+// broken one is for other commands to tell.
+func depthIn(dir string) int {
+	_, c, err := app.Catalogue(app.Options{Dir: dir})
+	if err != nil {
+		return 0
+	}
+	return c.Agents.Depth
 }
 
 // completeAgents completes the name of a role.

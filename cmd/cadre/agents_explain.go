@@ -95,10 +95,7 @@ func explain(set *rolefile.Set, name, parent string, depth int, given bool) (*ex
 	if !ok {
 		return nil, noRole(set, name)
 	}
-	maxDepth := role.DefaultDepth
-	if set.MaxDepth > 0 {
-		maxDepth = set.MaxDepth
-	}
+	maxDepth := set.MaxDepth
 	if !given && (r.Mode != role.ModePrimary || parent != "") {
 		depth = 1
 	}

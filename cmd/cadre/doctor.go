@@ -69,7 +69,7 @@ func checkSandbox(ctx context.Context, c *config.Config) catalogue.Finding {
 // checkRoles reads the role files.
 func checkRoles(dir string) catalogue.Finding {
 	const hint = "`cadre agents lint` says more"
-	roles, set, err := app.Roles(app.Options{Dir: dir})
+	roles, set, err := app.Roles(app.Options{Dir: dir}, depthIn(dir))
 	if err != nil {
 		return catalogue.Finding{Subject: "roles", Text: err.Error(), Hint: hint}
 	}

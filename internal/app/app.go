@@ -122,7 +122,7 @@ func Open(o Options) (_ *App, err error) {
 
 // wire puts the parts together.
 func (a *App) wire(o Options, c *config.Config, m *models) error {
-	roles, set, err := Roles(o)
+	roles, set, err := Roles(o, c.Agents.Depth)
 	if err != nil {
 		return err
 	}
@@ -178,9 +178,10 @@ func askingOf(c *config.Config) orchestrate.Asking {
 	return a
 }
 
-// Roles reads the roles that count for work in a folder.
-func Roles(o Options) (*role.Registry, *rolefile.Set, error) {
-	set, err := rolefile.Load(rolefile.Sources{Dir: o.Dir, Env: o.Env, Distance: spelling.Distance})
+// Roles reads the roles that count for work in a folder. The depth is what the
+// configuration says of it, 0 if nothing.
+func Roles(o Options, depth int) (*role.Registry, *rolefile.Set, error) {
+	set, err := rolefile.Load(rolefile.Sources{Dir: o.Dir, Env: o.Env, Depth: depth, Distance: spelling.Distance})
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the roles: %w", err)
 	}

@@ -21,6 +21,7 @@ type Agents struct {
 	Budget      Budget
 	Most        int // agents in one chat
 	Parallel    int // agents of one chat that think at the same time
+	Depth       int // of the tree of a chat
 	Web         Web
 	Sandbox     Sandbox
 	MCP         []MCP
@@ -107,7 +108,7 @@ func (r *reader) agentFields(known map[string]field) {
 			"ask": {set: r.durationInto(&a.Budget.Ask)},
 		})
 	}}
-	known["agents"] = field{set: func(v value) {
+	known["agents"] = field{guarded: true, set: func(v value) {
 		into := func(to *int) field {
 			return field{set: func(v value) {
 				if n, ok := r.count(v); ok {
@@ -115,7 +116,7 @@ func (r *reader) agentFields(known map[string]field) {
 				}
 			}}
 		}
-		r.fields(v, map[string]field{"max": into(&a.Most), "parallel": into(&a.Parallel)})
+		r.fields(v, map[string]field{"max": into(&a.Most), "parallel": into(&a.Parallel), "depth": into(&a.Depth)})
 	}}
 	known["web"] = field{guarded: true, set: r.web}
 	known["sandbox"] = field{set: r.sandbox}

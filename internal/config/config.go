@@ -63,7 +63,7 @@
 //	  same_limit: 2                    # how often it may answer the same question
 //	  timeout: 24h                     # then the agent goes on without an answer
 //	budget: {tokens: 2M, cost: 5, ask: 30m} # for each message; ask: how long you have to extend it
-//	agents: {max: 2000, parallel: 64}  # in one chat
+//	agents: {max: 2000, parallel: 64, depth: 2} # in one chat
 //	web:
 //	  allow: [localhost:3000]          # private addresses that may be fetched
 //	  search: {provider: brave, key_env: BRAVE_API_KEY} # or tavily, or searxng with base_url

@@ -118,8 +118,11 @@ func (pl *planner) readFile(name string) (string, error) {
 }
 
 // summary has the parent's conversation summarised by the fast model, at the
-// parent's cost.
+// parent's cost, once for all tasks of the call.
 func (pl *planner) summary() (string, error) {
+	if pl.gist != nil {
+		return *pl.gist, nil
+	}
 	var ev agent.Compacted
 	var said []string
 	for _, m := range visible(pl.job.History, pl.job.View) {
@@ -129,10 +132,13 @@ func (pl *planner) summary() (string, error) {
 		return "", nil
 	}
 	text, err := pl.askSummary(pl.ctx, pl.job, newest(said, mostRecord, mostRecord/4), &ev)
+	if ev.Info.EndedAt > 0 { // it was paid for, whatever came of it
+		pl.job.Tell(agent.Charged{Spent: ev.Spent, Priced: ev.Priced, Info: ev.Info})
+	}
 	if err != nil {
 		return "", err
 	}
-	pl.job.Tell(agent.Charged{Spent: ev.Spent, Priced: ev.Priced, Info: ev.Info})
+	pl.gist = &text
 	return text, nil
 }
 

@@ -214,7 +214,8 @@ func (p *Performer) NewChat(root Root) (engine.NewChat, error) {
 		spec.Limits.Active = l
 	}
 	spec.Limits.Agents = p.limits.Agents
-	spec.Limits.Tokens, spec.Limits.Cost = cmp.Or(root.Limits.Tokens, p.limits.Tokens), cmp.Or(root.Limits.Cost, p.limits.Cost)
+	spec.Limits.Tokens = cmp.Or(root.Limits.Tokens, lower(r.MaxTokens, p.limits.Tokens))
+	spec.Limits.Cost = cmp.Or(root.Limits.Cost, lower(r.MaxCost, p.limits.Cost))
 	spec.AskTimeout, spec.BudgetWait = p.asking.Timeout.Milliseconds(), p.budget.Milliseconds()
 	prompt := p.promptText(r, "", spec)
 	spec.Prompt = p.keep(prompt)

@@ -138,6 +138,7 @@ type planner struct {
 	job     engine.Job // of the parent
 	dir     string     // where the parent works
 	prompts map[string]prepared
+	gist    *string // the parent's conversation in short, once it was made
 }
 
 // prepared is a prompt that several tasks of one call share.
@@ -394,17 +395,22 @@ func (pl *planner) prompt(r role.Role, spec *agent.Spec) (int64, error) {
 }
 
 // modelsOf finds the models of a role: those that the call names, those that
-// the role names, or its parent's.
+// the role names and that can be used here, or its parent's.
 func (p *Performer) modelsOf(r role.Role, asked string, parent agent.Spec) ([]Model, error) {
 	if asked != "" {
 		return p.find(strings.Split(asked, ","), parent)
 	}
-	if names := r.Models(); len(names) > 0 {
-		found, err := p.find(names, parent)
-		if err == nil {
-			return found, nil
+	var usable []Model
+	for _, name := range r.Models() {
+		found, err := p.find([]string{name}, parent)
+		if err != nil {
+			p.log.Warn("a model of a role cannot be used; the next one is, or its parent's", "role", r.Name, "model", name, "err", err)
+			continue
 		}
-		p.log.Warn("the model of a role cannot be used; its parent's is", "role", r.Name, "model", r.Model, "err", err)
+		usable = append(usable, found...)
+	}
+	if len(usable) > 0 {
+		return usable, nil
 	}
 	return p.find(parent.Models, parent)
 }

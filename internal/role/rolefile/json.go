@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -45,10 +46,10 @@ func (p *parser) json(src []byte) {
 		}
 		return root[i].Value, true
 	}
-	section, isRoles := get("AgentRoles")
+	roles := slices.IndexFunc(root, func(x yaml.MapItem) bool { return strings.EqualFold(fmt.Sprint(x.Key), "AgentRoles") })
 	switch agents, isConfig := get("agent"); {
-	case isRoles:
-		p.agentRoles(section, d.lines)
+	case roles >= 0:
+		p.agentRoles(root[roles].Value, fmt.Sprintf("/%v", root[roles].Key), d.lines)
 	case isConfig:
 		p.roleMap(agents, "/agent", d.lines)
 	case p.o.Format == OpenCode:
@@ -66,35 +67,36 @@ func (p *parser) json(src []byte) {
 			p.roleMap(root, "", d.lines)
 		}
 	}
-	p.file.Skipped = len(p.file.Roles)+len(p.file.Errors)+len(p.file.Disabled) == 0
+	p.file.Skipped = len(p.file.Roles)+len(p.file.Errors)+len(p.file.Warnings)+len(p.file.Disabled)+p.file.MaxDepth == 0
 }
 
 // describes tells whether a value looks like a role.
 func describes(v any) bool {
 	m, ok := v.(yaml.MapSlice)
 	return ok && slices.ContainsFunc(m, func(x yaml.MapItem) bool {
-		key := snake(fmt.Sprint(x.Key))
 		_, isText := x.Value.(string)
-		return isText && (key == "prompt" || key == "description" || key == "system_prompt" || key == "system_prompt_file")
+		return isText && slices.Contains([]string{"prompt", "description", "system_prompt", "system_prompt_file", "instructions"}, snake(fmt.Sprint(x.Key)))
+	}) && !slices.ContainsFunc(m, func(x yaml.MapItem) bool { // a schema, or the description of a package
+		return slices.Contains([]any{"properties", "required", "scripts", "devDependencies"}, x.Key)
 	})
 }
 
 // agentRoles reads a section AgentRoles: limits for all, and a list of roles.
-func (p *parser) agentRoles(v any, lines map[string]int) {
-	section, ok := pairs(v, lines["/AgentRoles"])
+func (p *parser) agentRoles(v any, at string, lines map[string]int) {
+	section, ok := pairs(v, lines[at])
 	if !ok {
-		p.fail(lines["/AgentRoles"], "AgentRoles has to be an object")
+		p.fail(lines[at], "AgentRoles has to be an object")
 		return
 	}
 	var common []entry
 	for _, e := range section {
-		e.line = lines["/AgentRoles/"+e.key]
+		e.line = lines[at+"/"+e.key]
 		switch snake(e.key) {
 		case "max_depth":
-			if n, ok := number(e.value); ok && n >= 0 && n <= 100 {
+			if n, ok := number(e.value); ok && n >= 1 && n <= 100 && n == math.Trunc(n) {
 				p.file.MaxDepth = int(n)
 			} else {
-				p.warn(e.line, "MaxDepth has to be a number: it is ignored")
+				p.warn(e.line, "MaxDepth has to be a whole number from 1 to 100: it is ignored")
 			}
 		case "default_max_iterations":
 			common = append(common, entry{key: "MaxIterations", line: e.line, value: e.value})
@@ -107,7 +109,9 @@ func (p *parser) agentRoles(v any, lines map[string]int) {
 	}
 	i := slices.IndexFunc(section, func(e entry) bool { return snake(e.key) == "roles" })
 	if i < 0 {
-		p.fail(lines["/AgentRoles"], "AgentRoles has no Roles")
+		if p.file.MaxDepth == 0 {
+			p.fail(lines[at], "AgentRoles has no Roles")
+		}
 		return
 	}
 	roles, ok := section[i].value.([]any)
@@ -116,7 +120,7 @@ func (p *parser) agentRoles(v any, lines map[string]int) {
 		return
 	}
 	for n, v := range roles {
-		at := fmt.Sprintf("/AgentRoles/%s/%d", section[i].key, n)
+		at := fmt.Sprintf("%s/%s/%d", at, section[i].key, n)
 		m, ok := v.(yaml.MapSlice)
 		if !ok {
 			p.fail(lines[at], "role %d is no object", n+1)

@@ -26,6 +26,7 @@ const (
 // Sources say where to look.
 type Sources struct {
 	Dir      string                // where the work is done; empty: no project
+	Depth    int                   // of the tree, as the user allows it; 0: not said
 	Env      func(string) string   // nil: the process's own
 	Distance func(a, b string) int // for suggestions, see Options
 }
@@ -35,7 +36,7 @@ type Set struct {
 	Roles    []role.Role    // those that count: the built-in ones and what replaces them, then the project's, then the user's
 	Files    []File         // all that were read, in order of precedence
 	Shadowed []Shadowed     // roles that do not count
-	MaxDepth int            // of the tree, if a file says so
+	MaxDepth int            // of the tree
 	Errors   []role.Warning // files and roles that could not be read
 	Warnings []role.Warning
 	Notes    []role.Warning // what is as it should be, but good to know
@@ -163,6 +164,7 @@ func Load(s Sources) (*Set, error) {
 		return nil, err
 	}
 	set.settle(builtin)
+	set.limitDepth(s.Depth)
 	set.link(s.Distance, nil)
 	return set, nil
 }
@@ -197,10 +199,9 @@ func (l *loader) look(fsys fs.FS, base string, p place) {
 	}
 	for _, name := range names {
 		f := readFile(fsys, base, name, p.format, l.o)
-		if f.Skipped {
-			continue
+		if !f.Skipped {
+			l.set.Files = append(l.set.Files, f)
 		}
-		l.set.add(f)
 	}
 }
 
@@ -208,7 +209,7 @@ func (l *loader) look(fsys fs.FS, base string, p place) {
 func (l *loader) walk(fsys fs.FS, base string, p place) []string {
 	names, problems := roleFiles(fsys, base, p.path)
 	for _, problem := range problems {
-		l.set.add(File{Path: problem.File, Format: p.format, Scope: l.o.Scope, Errors: []role.Warning{problem}})
+		l.set.Files = append(l.set.Files, File{Path: problem.File, Format: p.format, Scope: l.o.Scope, Errors: []role.Warning{problem}})
 	}
 	return slices.DeleteFunc(names, func(name string) bool {
 		switch filepath.Ext(name) {
@@ -296,18 +297,38 @@ func cause(err error) error {
 // that a project's file cannot make us read others; the user's own may.
 func readFile(fsys fs.FS, base, name string, format Format, o Options) File {
 	o.Format = format
+	var parts []string
 	o.Open = func(ref string) ([]byte, error) {
 		if o.Scope == role.User && filepath.IsAbs(ref) {
 			return readSmall(os.DirFS(filepath.Dir(ref)), filepath.Base(ref))
 		}
-		return openRef(fsys, name, ref)
+		data, at, err := openRef(fsys, name, ref)
+		if err != nil {
+			return nil, cause(err)
+		}
+		parts = append(parts, filepath.Join(base, filepath.FromSlash(at)))
+		return data, nil
 	}
 	shown := filepath.Join(base, filepath.FromSlash(name))
 	data, err := readSmall(fsys, name)
 	if err != nil {
 		return File{Path: shown, Format: format, Scope: o.Scope, Errors: []role.Warning{{File: shown, Text: unreadable(err)}}}
 	}
-	return Parse(shown, data, o)
+	f := Parse(shown, data, o)
+	f.Parts = parts
+	return f
+}
+
+// withoutParts leaves out the files that belong to others: a bare prompt, or
+// Codex's settings, that another file names are no roles of their own.
+func withoutParts(files []File) []File {
+	named := map[string]bool{}
+	for _, f := range files {
+		for _, part := range f.Parts {
+			named[part] = true
+		}
+	}
+	return slices.DeleteFunc(files, func(f File) bool { return named[f.Path] && (f.Bare || f.Format == Codex) })
 }
 
 // readSmall reads a regular file of a sensible size, or just enough of it to
@@ -327,17 +348,17 @@ func readSmall(fsys fs.FS, name string) ([]byte, error) {
 }
 
 // openRef reads a file that another one names, relative to that one's folder
-// or to one above it.
-func openRef(fsys fs.FS, from, ref string) ([]byte, error) {
+// or to one above it, and tells where it was.
+func openRef(fsys fs.FS, from, ref string) (data []byte, at string, err error) {
 	ref = filepath.ToSlash(ref)
 	for dir := path.Dir(from); ; dir = path.Dir(dir) {
 		name := path.Join(dir, ref)
 		if path.IsAbs(ref) || strings.HasPrefix(ref, "~") || !fs.ValidPath(name) {
-			return nil, errors.New("it lies outside the folder of the file that names it")
+			return nil, "", errors.New("it lies outside the folder of the file that names it")
 		}
 		data, err := readSmall(fsys, name)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) || dir == "." {
-			return data, err
+			return data, name, err
 		}
 	}
 }
@@ -363,7 +384,7 @@ func Read(name string, o Options) ([]File, error) {
 		l.look(root, name, p)
 	}
 	if len(l.set.Files) > 0 {
-		return l.set.Files, nil
+		return withoutParts(l.set.Files), nil
 	}
 	names, problems := roleFiles(root, name, ".")
 	var out []File
@@ -375,7 +396,7 @@ func Read(name string, o Options) ([]File, error) {
 			out = append(out, f)
 		}
 	}
-	return out, nil
+	return withoutParts(out), nil
 }
 
 // absolute is a path from the root, by which a format can be told.

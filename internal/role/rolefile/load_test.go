@@ -103,9 +103,6 @@ func TestProject(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s\n%+v", name, got, want, r)
 		}
 	}
-	if set.MaxDepth != 3 {
-		t.Errorf("the depth is %d", set.MaxDepth)
-	}
 	if r := get(t, set, "chief"); r.Prompt != "You are the chief." || r.Origin("max_turns").Line != 15 || !strings.HasSuffix(r.Origin("max_turns").File, "appsettings.json") {
 		t.Errorf("chief: %q, %v", r.Prompt, r.Origin("max_turns"))
 	}
@@ -266,6 +263,76 @@ func TestOutsideRepository(t *testing.T) {
 	}
 }
 
+// TestDepth holds that a project can lower the depth of a tree, and that only
+// the user can raise it.
+func TestDepth(t *testing.T) {
+	t.Parallel()
+	const says = `{"agentRoles": {"maxDepth": %d, "roles": []}}`
+	for _, c := range []struct{ config, user, project, want int }{
+		{0, 0, 0, role.DefaultDepth},
+		{0, 0, 1, 1},
+		{0, 0, 100, role.DefaultDepth},
+		{4, 0, 0, 4},
+		{4, 0, 3, 3},
+		{4, 0, 9, 4},
+		{0, 5, 0, 5},
+		{0, 5, 9, 5},
+		{1, 5, 9, 1},
+	} {
+		files := map[string]string{}
+		if c.project > 0 {
+			files[".cadre/agents.json"] = fmt.Sprintf(says, c.project)
+		}
+		dir, home := tree(t, files), t.TempDir()
+		if c.user > 0 {
+			home = tree(t, map[string]string{".config/cadre/agents/all.json": fmt.Sprintf(says, c.user)})
+		}
+		set, err := Load(Sources{Dir: dir, Depth: c.config, Env: func(name string) string { return map[string]string{"HOME": home}[name] }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := strings.Contains(fmt.Sprint(set.Warnings), "a project may only lower")
+		if set.MaxDepth != c.want || told != (c.project > c.want) || len(set.Errors) > 0 {
+			t.Errorf("%+v: the depth is %d; %v %v", c, set.MaxDepth, set.Warnings, set.Errors)
+		}
+	}
+}
+
+// TestParts holds that files which others name are no roles of their own.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		".cadre/agents/roles.json":            `{"AgentRoles": {"Roles": [{"RoleId": "main", "DisplayName": "Chief", "SystemPromptFile": "prompts/roles/main.md"}, {"RoleId": "typist", "SystemPromptFile": "prompts/roles/typist.md"}, {"RoleId": "bare", "DisplayName": "Bare one"}]}}`,
+		".cadre/agents/prompts/roles/main.md": "You are the chief.",
+		// It is named, but stands for itself as well.
+		".cadre/agents/prompts/roles/typist.md": fmt.Sprintf(plainRole, "writer", "d"),
+		".cadre/agents/prompts/roles/loose.md":  "You are loose.",
+		".codex/config.toml":                    "[agents.worker]\ndescription = \"Works.\"\nconfig_file = \"agents/worker.toml\"\n",
+		".codex/agents/worker.toml":             "model = \"gpt-5\"\ndeveloper_instructions = \"Work.\"\n",
+	})
+	set := load(t, dir, t.TempDir())
+	if len(set.Errors)+len(set.Shadowed) != 1 || len(set.Roles) != 10+5 { // shadowed is the built-in main
+		t.Errorf("%d roles, errors %v, shadowed %v", len(set.Roles), set.Errors, set.Shadowed)
+	}
+	if r := get(t, set, "main"); r.Prompt != "You are the chief." || r.DisplayName != "Chief" || r.Source.Format != "cadre" {
+		t.Errorf("main: %+v", r)
+	}
+	if r := get(t, set, "worker"); r.Description != "Works." || r.Prompt != "Work." || r.Model != "gpt-5" {
+		t.Errorf("worker: %+v", r)
+	}
+	if r := get(t, set, "bare"); r.Description != "Bare one" {
+		t.Errorf("bare: %+v", r)
+	}
+	get(t, set, "writer")
+	get(t, set, "loose")
+	for _, f := range []string{".cadre/agents", ".codex"} {
+		files, err := Read(filepath.Join(dir, f), Options{})
+		if err != nil || len(files) == 0 || slices.ContainsFunc(files, func(f File) bool { return filepath.Base(f.Path) == "main.md" || filepath.Base(f.Path) == "worker.toml" }) {
+			t.Errorf("%s: %v %v", f, files, err)
+		}
+	}
+}
+
 // TestRead reads paths that a person names.
 func TestRead(t *testing.T) {
 	t.Parallel()
@@ -290,5 +357,26 @@ func TestRead(t *testing.T) {
 	}
 	if docs, err := Read("testdata/project/prompts", Options{}); err != nil || len(docs) != 0 {
 		t.Errorf("texts were taken for roles: %v %v", docs, err)
+	}
+}
+
+// TestNoRoles holds that files which only look like roles are told from them:
+// opencode's adjustments of its own agents, schemas, packages.
+func TestNoRoles(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		"opencode.json":      `{"agent": {"plan": {"mode": "primary", "tools": {"write": false}}, "build": {"model": "opus"}, "mine": {"description": "d", "prompt": "P"}}}`,
+		"lib/pyproject.toml": "[project]\nname = \"x\"\n",
+		"lib/schema.json":    `{"description": "a schema", "type": "object", "properties": {"a": {"type": "string"}}}`,
+		"lib/package.json":   `{"name": "x", "description": "a package", "scripts": {"test": "x"}}`,
+		"lib/role.json":      `{"name": "lone", "description": "d", "prompt": "P"}`,
+	})
+	set := load(t, dir, t.TempDir())
+	if len(set.Errors) > 0 || len(set.Roles) != 10+1 || strings.Count(fmt.Sprint(set.Warnings), "opencode's own agent") != 2 {
+		t.Errorf("%d roles, %v %v", len(set.Roles), set.Errors, set.Warnings)
+	}
+	files, err := Read(filepath.Join(dir, "lib"), Options{})
+	if err != nil || len(files) != 1 || files[0].Roles[0].Name != "lone" {
+		t.Errorf("%+v %v", files, err)
 	}
 }

@@ -89,7 +89,10 @@ func (p *parser) split(src string) (front, body string, first int, found bool) {
 		}
 		at++
 	}
-	if at >= len(lines) || !isRule(lines[at]) {
+	if at < len(lines) && opens(lines[at:]) {
+		p.warn(at+1, "the front matter has no beginning: a line --- is missing before it")
+		at--
+	} else if at >= len(lines) || !isRule(lines[at]) {
 		return "", src, 0, false
 	}
 	first = at + 2
@@ -104,6 +107,18 @@ func (p *parser) split(src string) (front, body string, first int, found bool) {
 	}
 	p.warn(first-1, "the front matter has no end: a line --- is missing after it, and the prompt is taken to begin in line %d", end+1)
 	return strings.Join(lines[at+1:end], "\n"), strings.Join(lines[end:], "\n"), first, true
+}
+
+// opens tells that a text begins with front matter whose first line was
+// forgotten: two keys that every role has, one below the other.
+func opens(lines []string) bool {
+	var found []string
+	for _, line := range lines[:min(len(lines), 2)] {
+		if m := keyLine.FindStringSubmatch(line); m != nil {
+			found = append(found, snake(m[1]))
+		}
+	}
+	return len(found) == 2 && (found[0] == "name" || found[0] == "description") && isKey(found[1])
 }
 
 func isRule(line string) bool { return strings.TrimRight(line, " \t") == "---" }

@@ -99,17 +99,12 @@ func (r *reader) finish() {
 		r.p.file.Disabled = append(r.p.file.Disabled, x.Name)
 		return
 	}
-	if x.Prompt == "" {
-		r.warn(0, "the role %s has no prompt: it works with its description alone", x.Name)
+	if x.Description+x.Prompt == "" && r.p.o.Format == OpenCode && slices.Contains(openCodesOwn, x.Name) {
+		r.p.warn(x.Source.Line, "it adjusts opencode's own agent %s, which Cadre does not have: it is left out", x.Name)
+		return
 	}
-	if x.Description == "" {
-		x.Description = firstSentence(x.Prompt)
-		if x.Description == "" {
-			r.fail(0, "the role %s has neither a description nor a prompt", x.Name)
-			return
-		}
-		r.note("description", 0, "the first line of the prompt")
-		r.warn(0, "the role %s has no description: nobody knows when to delegate to it; the first line of its prompt stands in", x.Name)
+	if !r.describe() {
+		return
 	}
 	if !r.toolsSaid {
 		x.AllTools = true
@@ -119,6 +114,32 @@ func (r *reader) finish() {
 	r.settleFace()
 	x.Tools, x.DeniedTools = unique(x.Tools), unique(x.DeniedTools)
 	r.p.file.Roles = append(r.p.file.Roles, *x)
+}
+
+// openCodesOwn are the agents that come with opencode. Its configuration
+// adjusts them without saying what they are.
+var openCodesOwn = []string{"build", "plan", "general", "explore", "scout", "title", "summary", "compaction"}
+
+// describe sees to it that a role has a description. It is false if there is
+// nothing that could stand in.
+func (r *reader) describe() bool {
+	x := &r.role
+	if x.Description == "" {
+		stands := "the first line of the prompt"
+		if x.Description = firstSentence(x.Prompt); x.Description == "" {
+			x.Description, stands = x.DisplayName, "the display name"
+		}
+		if x.Description == "" {
+			r.fail(x.Source.Line, "the role %s has neither a description nor a prompt", x.Name)
+			return false
+		}
+		r.note("description", 0, stands)
+		r.warn(x.Source.Line, "the role %s has no description: nobody knows when to delegate to it; %s stands in", x.Name, stands)
+	}
+	if x.Prompt == "" {
+		r.warn(x.Source.Line, "the role %s has no prompt: it works with its description alone", x.Name)
+	}
+	return true
 }
 
 // settleDelegation decides to whom the role may delegate. A tool of delegation

@@ -71,6 +71,7 @@ type File struct {
 	Errors   []role.Warning // what could not be read at all
 	Warnings []role.Warning // what was read with reservations
 	Skipped  bool           // it holds no role and was not meant to
+	Parts    []string       // files that it names: its prompts and settings
 	Bare     bool           // it has no front matter: it may be any text
 }
 

@@ -3,6 +3,7 @@
 package rolefile
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -18,27 +19,43 @@ func Join(files []File, others []string, distance func(a, b string) int) (*Set, 
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{}
-	for _, f := range files {
-		s.add(f)
-	}
+	s := &Set{Files: files}
 	s.settle(builtin)
+	s.limitDepth(0)
 	s.link(distance, others)
 	return s, nil
 }
 
-// add takes a file in.
-func (s *Set) add(f File) {
-	s.Files = append(s.Files, f)
-	s.Errors = append(s.Errors, f.Errors...)
-	s.Warnings = append(s.Warnings, f.Warnings...)
-	if s.MaxDepth == 0 {
+// limitDepth decides how deep a tree may be: as the user says, in the
+// configuration (allowed, 0 if not) or a file. A project can only lower it.
+func (s *Set) limitDepth(allowed int) {
+	stated := func(scope role.Scope) *File {
+		if i := slices.IndexFunc(s.Files, func(f File) bool { return f.Scope == scope && f.MaxDepth > 0 }); i >= 0 {
+			return &s.Files[i]
+		}
+		return nil
+	}
+	if f := stated(role.User); allowed == 0 && f != nil {
+		allowed = f.MaxDepth
+	}
+	s.MaxDepth = cmp.Or(allowed, role.DefaultDepth)
+	switch f := stated(role.Project); {
+	case f == nil:
+	case f.MaxDepth <= s.MaxDepth:
 		s.MaxDepth = f.MaxDepth
+	default:
+		s.Warnings = append(s.Warnings, role.Warning{File: f.Path, Text: fmt.Sprintf("MaxDepth is %d, but a project may only lower the depth of %d: agents.depth in your configuration raises it", f.MaxDepth, s.MaxDepth)})
 	}
 }
 
-// settle chooses among roles of one name. Files come in order of precedence.
+// settle takes in what the files say and chooses among roles of one name. Files
+// come in order of precedence.
 func (s *Set) settle(builtin []role.Role) {
+	s.Files = withoutParts(s.Files)
+	for _, f := range s.Files {
+		s.Errors = append(s.Errors, f.Errors...)
+		s.Warnings = append(s.Warnings, f.Warnings...)
+	}
 	taken := map[string]role.Source{}
 	found := map[string]role.Role{}
 	var order []string

@@ -30,6 +30,10 @@ func (p *parser) toml(src string) {
 		p.codexConfig(doc, src)
 		return
 	}
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(doc)), func(key string) bool { return isKey(key) }) {
+		p.file.Skipped = true // such as the description of a package
+		return
+	}
 	r := p.begin(stem(p.file.Path), 1, "the file's name")
 	if _, ok := doc["name"]; !ok {
 		r.warn(1, "it has no name: that of the file stands in")
