@@ -27,6 +27,8 @@ const (
 	lineStream  = "application/x-ndjson"
 
 	maxPatterns = 16
+	// sendBytes is how much of what waits for a client is sent together.
+	sendBytes = 64 << 10
 	// sendTime is how long a piece may take to reach a client's machine before
 	// the client is cut off.
 	sendTime = 20 * time.Second
@@ -177,7 +179,7 @@ type stream struct {
 	lines  bool
 	last   int64
 	chat   string
-	buf    []byte
+	buf    []byte // to be sent
 }
 
 // run writes what comes until the client goes, is too slow, or loses its key.
@@ -222,14 +224,18 @@ func (t *stream) until(ctx context.Context, sub *feed.Subscription) error {
 	defer cancel()
 	for {
 		item, err := sub.Next(beat)
-		if err != nil && beat.Err() != nil && ctx.Err() == nil {
-			return nil
-		}
 		if err != nil {
+			sent := t.flush()
+			if beat.Err() != nil && ctx.Err() == nil {
+				return sent
+			}
 			return err
 		}
-		gone, err := t.item(item)
-		if err != nil {
+		gone := t.item(item)
+		if !gone && sub.Waiting() && len(t.buf) < sendBytes {
+			continue
+		}
+		if err := t.flush(); err != nil {
 			return err
 		}
 		if gone {
@@ -238,13 +244,14 @@ func (t *stream) until(ctx context.Context, sub *feed.Subscription) error {
 	}
 }
 
-// item writes an item; gone tells that the chat was deleted.
-func (t *stream) item(item feed.Item) (gone bool, err error) {
+// item adds an item to what is to be sent; gone tells that the chat was
+// deleted.
+func (t *stream) item(item feed.Item) (gone bool) {
 	tail := t.s.shared.encode(item, t.wanted)
 	if tail == nil {
-		return false, nil
+		return false
 	}
-	b := t.buf[:0]
+	b := t.buf
 	if item.Change == nil {
 		if !t.lines {
 			b = append(b, "event: delta\ndata: "...)
@@ -265,7 +272,17 @@ func (t *stream) item(item feed.Item) (gone bool, err error) {
 		b = append(b, '\n')
 	}
 	t.buf = b
-	return gone, t.send(b)
+	return gone
+}
+
+// flush sends what was added.
+func (t *stream) flush() error {
+	b := t.buf
+	t.buf = b[:0]
+	if len(b) == 0 {
+		return nil
+	}
+	return t.send(b)
 }
 
 func (t *stream) send(b []byte) error {

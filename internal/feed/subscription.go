@@ -17,10 +17,14 @@ type Item struct {
 	Delta  *Delta        // shared likewise
 }
 
+// defaultBuffer lets a subscriber survive what one commit can bring at once:
+// a thousand agents that are started together.
+const defaultBuffer = 8192
+
 // Options of a subscription. The zero value is fit for use.
 type Options struct {
 	Deltas bool // also pieces of replies on their way
-	Buffer int  // items that may wait for the subscriber before it is cut off; 0: 1024
+	Buffer int  // items that may wait for the subscriber before it is cut off; 0: 8192
 }
 
 // Subscription yields first what was missed and then what is new. One
@@ -54,7 +58,7 @@ type Subscription struct {
 // the context, or by Close.
 func (f *Feed) Subscribe(ctx context.Context, since int64, filter store.Filter, opts Options) *Subscription {
 	if opts.Buffer <= 0 {
-		opts.Buffer = 1024
+		opts.Buffer = defaultBuffer
 	}
 	s := &Subscription{feed: f, filter: filter, opts: opts, ctx: ctx, last: since, cursor: since, signal: make(chan struct{}, 1)}
 	f.mu.Lock()
@@ -132,6 +136,17 @@ func (s *Subscription) Next(ctx context.Context) (Item, error) {
 			return Item{}, err
 		}
 	}
+}
+
+// Waiting tells whether the next item is there already. It belongs to the
+// goroutine that calls Next.
+func (s *Subscription) Waiting() bool {
+	if len(s.ready) > 0 {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue) > 0
 }
 
 // Last is the number up to which everything that fits was yielded. It belongs
