@@ -4,7 +4,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -154,6 +157,7 @@ func (b *bench) contendOurs(ctx context.Context, n int) (got sample, err error) 
 	if err != nil {
 		return got, err
 	}
+	profiled := b.profiled(ctx, srv, n)
 	span, err := srv.use(ctx, chat.Script{Kind: chat.Root, Fan: n, Leaf: fanTurns, Wait: -1})
 	if err != nil {
 		return got, err
@@ -166,9 +170,37 @@ func (b *bench) contendOurs(ctx context.Context, n int) (got sample, err error) 
 		return got, err
 	}
 	got.span, got.cpu = chat.Millis(span), after-before
+	if err := profiled(); err != nil {
+		return got, err
+	}
 	srv.stop(syscall.SIGTERM)
 	got.total = srv.total()
 	return got, nil
+}
+
+// profiled begins a CPU profile, if one is wanted, and returns what waits for
+// it and keeps it.
+func (b *bench) profiled(ctx context.Context, srv *server, n int) func() error {
+	if b.profile == "" {
+		return func() error { return nil }
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- func() error {
+			res, err := srv.do(ctx, http.MethodGet, "/debug/pprof/profile?seconds=5", nil)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = res.Body.Close() }() // it was only read
+			f, err := os.Create(fmt.Sprintf("%s-%d.pprof", b.profile, n))
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(f, res.Body)
+			return errors.Join(err, f.Close())
+		}()
+	}()
+	return func() error { return <-done }
 }
 
 // requestSizes tells the floor how large the requests were that the model

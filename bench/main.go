@@ -28,6 +28,8 @@ type bench struct {
 	cadre string
 	quick bool
 	model *model
+
+	profile string // how the names of profiles begin; empty: there are none
 }
 
 // bars are the measurements, by number.
@@ -42,10 +44,11 @@ func main() {
 	bar := flag.Int("bar", 0, "measure this bar alone")
 	quick := flag.Bool("quick", false, "fewer and smaller runs; nothing is written")
 	cadre := flag.String("cadre", "", "the binary to measure; by default it is built")
+	profile := flag.String("profile", "", "write CPU profiles of Cadre in bar 1 to files that begin with this")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *bar, *quick, *cadre); err != nil {
+	if err := run(ctx, options{*bar, *quick, *cadre, *profile}); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -54,16 +57,24 @@ func main() {
 // most bounds a whole run.
 const most = 25 * time.Minute
 
-func run(ctx context.Context, bar int, quick bool, cadre string) error {
+// options are the flags.
+type options struct {
+	bar     int
+	quick   bool
+	cadre   string
+	profile string
+}
+
+func run(ctx context.Context, o options) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	b, err := prepare(ctx, quick, cadre)
+	b, err := prepare(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer b.close()
 	for i := range bars {
-		if bar != 0 && bar != i+1 {
+		if o.bar != 0 && o.bar != i+1 {
 			continue
 		}
 		began := time.Now()
@@ -79,8 +90,8 @@ func run(ctx context.Context, bar int, quick bool, cadre string) error {
 }
 
 // prepare builds what is measured and starts the model server.
-func prepare(ctx context.Context, quick bool, cadre string) (_ *bench, err error) {
-	b := &bench{quick: quick, cadre: cadre}
+func prepare(ctx context.Context, o options) (_ *bench, err error) {
+	b := &bench{quick: o.quick, cadre: o.cadre, profile: o.profile}
 	if b.root, err = filepath.Abs(".."); err != nil {
 		return nil, err
 	}

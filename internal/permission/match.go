@@ -6,6 +6,7 @@ package permission
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/cadre-dev/cadre/internal/tool"
 )
@@ -30,8 +31,15 @@ func canonical(name string) string {
 	return name
 }
 
+// fold drops what names of the same tool differ in. Every call of a tool is
+// held against every rule, so that it must cost next to nothing.
 func fold(name string) string {
-	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
 }
 
 // isFor tells whether the rule is about agents such as the one that asks.
