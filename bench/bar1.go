@@ -179,28 +179,29 @@ func (b *bench) contendOurs(ctx context.Context, n int) (got sample, err error) 
 }
 
 // profiled begins a CPU profile, if one is wanted, and returns what waits for
-// it and keeps it.
+// it and keeps it, and with it one of all that was allocated.
 func (b *bench) profiled(ctx context.Context, srv *server, n int) func() error {
 	if b.profile == "" {
 		return func() error { return nil }
 	}
+	name := fmt.Sprintf("%s-%d", b.profile, n)
 	done := make(chan error, 1)
-	go func() {
-		done <- func() error {
-			res, err := srv.do(ctx, http.MethodGet, "/debug/pprof/profile?seconds=5", nil)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = res.Body.Close() }() // it was only read
-			f, err := os.Create(fmt.Sprintf("%s-%d.pprof", b.profile, n))
-			if err != nil {
-				return err
-			}
-			_, err = io.Copy(f, res.Body)
-			return errors.Join(err, f.Close())
-		}()
-	}()
-	return func() error { return <-done }
+	go func() { done <- srv.keepProfile(ctx, "profile?seconds=5", name+".cpu") }()
+	return func() error { return errors.Join(<-done, srv.keepProfile(ctx, "allocs", name+".allocs")) }
+}
+
+func (s *server) keepProfile(ctx context.Context, which, name string) error {
+	res, err := s.do(ctx, http.MethodGet, "/debug/pprof/"+which, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }() // it was only read
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, res.Body)
+	return errors.Join(err, f.Close())
 }
 
 // requestSizes tells the floor how large the requests were that the model

@@ -102,7 +102,7 @@ func (p *Performer) classOf(ctx context.Context, job engine.Job, t tool.Tool, in
 	case AskUser:
 		return agent.ClassAsk
 	}
-	if _, ok := byRole(p.roles, t.Name); ok {
+	if _, ok := p.roles.ByTool(t.Name); ok {
 		return agent.ClassDelegate
 	}
 	if t.Class == tool.Reads || t.Repeatable {
@@ -247,7 +247,7 @@ func (pl *planner) delegate(input json.RawMessage) (*agent.Plan, error) {
 
 // called plans the use of a role as a tool: its input is the task.
 func (pl *planner) called(call message.ToolCall) (*agent.Plan, error) {
-	r, ok := byRole(pl.roles, call.Name)
+	r, ok := pl.roles.ByTool(call.Name)
 	if !ok {
 		return nil, fmt.Errorf("there is no role behind %s", call.Name)
 	}

@@ -57,7 +57,7 @@ func (p *Performer) has(r role.Role, name string, depth, maxDepth int) bool {
 	if slices.Contains(role.Delegation(), name) {
 		return delegating(r, depth, maxDepth) && r.Uses(name)
 	}
-	if to, ok := byRole(p.roles, name); ok {
+	if to, ok := p.roles.ByTool(name); ok {
 		return delegating(r, depth, maxDepth) && slices.Contains(r.Delegates, to.Name)
 	}
 	return r.Uses(name)

@@ -117,13 +117,3 @@ func decided(name, description string, schema json.RawMessage) tool.Tool {
 		},
 	}
 }
-
-// byRole finds the role that a tool stands for.
-func byRole(roles *role.Registry, name string) (role.Role, bool) {
-	for _, r := range roles.All() {
-		if r.AsTool != nil && r.AsTool.Name == name {
-			return r, true
-		}
-	}
-	return role.Role{}, false
-}

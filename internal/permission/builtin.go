@@ -2,14 +2,17 @@
 
 package permission
 
+import "sync"
+
 // builtIn is the source of rules that nobody has written.
 const builtIn = "built in"
 
 // builtInRules protects what decides over the agents themselves, and asks
 // before a secret reaches a model. The ask rules give way to an allow rule with
 // a path; the deny rule gives way to nothing: who writes .git/config or a hook
-// runs commands outside the sandbox.
-func builtInRules() []Rule {
+// runs commands outside the sandbox. The list is shared: every call of a tool
+// is held against it.
+var builtInRules = sync.OnceValue(func() []Rule {
 	rules := []Rule{
 		{Effect: Deny, Tool: "Edit", Path: ".git", Source: builtIn},
 		{Effect: Ask, Tool: "Edit", Path: ".cadre", Source: builtIn},
@@ -23,4 +26,4 @@ func builtInRules() []Rule {
 		rules = append(rules, Rule{Effect: Ask, Tool: "Read", Path: secret, Source: builtIn})
 	}
 	return rules
-}
+})

@@ -183,25 +183,17 @@ type restriction struct {
 
 func (p *Policy) restrict(req Request, seen sight) restriction {
 	var result restriction
-	for _, r := range slices.Concat(builtInRules(), p.Rules) {
-		hit := r.hits(req, seen)
-		w := free
-		switch {
-		case hit == no, r.Effect == Allow, hit == maybe && r.Source == builtIn && p.Preset == Trusted:
-		case r.Effect == Deny && hit == yes:
-			w = denied
-		case r.Effect == Deny:
-			w = nearlyDeny
-		case r.Source != builtIn:
-			w = asked
-		case hit == maybe:
-			w = perhaps
-		default:
-			w = protected
-		}
+	weigh := func(r Rule) {
+		w := r.weight(p.Preset, r.hits(req, seen))
 		if w > result.weight {
 			result = restriction{weight: w, by: r.origin(), rule: r}
 		}
+	}
+	for _, r := range builtInRules() {
+		weigh(r)
+	}
+	for _, r := range p.Rules {
+		weigh(r)
 	}
 	if result.weight == nearlyDeny {
 		result.by += ", which may apply"
@@ -210,6 +202,23 @@ func (p *Policy) restrict(req Request, seen sight) restriction {
 		result = restriction{weight: nearlyDeny, by: "no sandbox confines commands here"}
 	}
 	return result
+}
+
+// weight is how much a rule that hits so restricts.
+func (r Rule) weight(p Preset, hit certainty) weight {
+	switch {
+	case hit == no, r.Effect == Allow, hit == maybe && r.Source == builtIn && p == Trusted:
+		return free
+	case r.Effect == Deny && hit == yes:
+		return denied
+	case r.Effect == Deny:
+		return nearlyDeny
+	case r.Source != builtIn:
+		return asked
+	case hit == maybe:
+		return perhaps
+	}
+	return protected
 }
 
 // answer is what the preset says to what no rule speaks of.

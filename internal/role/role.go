@@ -285,5 +285,14 @@ func (r *Registry) Get(name string) (Role, bool) {
 	return r.roles[i], true
 }
 
+// ByTool finds the role that is offered as the tool of this name.
+func (r *Registry) ByTool(name string) (Role, bool) {
+	i := slices.IndexFunc(r.roles, func(x Role) bool { return x.AsTool != nil && x.AsTool.Name == name })
+	if i < 0 {
+		return Role{}, false
+	}
+	return r.roles[i], true
+}
+
 // All returns the roles in the order they were given.
 func (r *Registry) All() []Role { return slices.Clone(r.roles) }

@@ -114,7 +114,7 @@ func versioned(ctx context.Context, env tool.Env, file io.Reader) (source io.Rea
 }
 
 func show(ctx context.Context, source io.Reader, name string, info fs.FileInfo, in readInput) (tool.Result, error) {
-	text := newLines(readLineRunes * utf8.UTFMax)
+	text := newLinesOf(readLineRunes*utf8.UTFMax, info.Size())
 	text.reset(ctx, source)
 	head, err := text.head()
 	if err != nil {

@@ -42,8 +42,15 @@ type lines struct {
 	lf, crlf int // lines that ended so
 }
 
-func newLines(keep int) *lines {
-	return &lines{r: bufio.NewReaderSize(nil, 64<<10), keep: keep}
+// bufferSize is enough to read files quickly.
+const bufferSize = 64 << 10
+
+func newLines(keep int) *lines { return newLinesOf(keep, bufferSize) }
+
+// newLinesOf is for one text of a known size: most are small, and a thousand
+// agents may read at once.
+func newLinesOf(keep int, size int64) *lines {
+	return &lines{r: bufio.NewReaderSize(nil, int(min(max(size+1, headSize), bufferSize))), keep: keep}
 }
 
 // reset starts over with another text; the buffers are used again.
