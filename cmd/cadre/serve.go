@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -135,7 +136,7 @@ func (g *globals) serveOn(cmd *cobra.Command, o *serveOptions, l net.Listener, a
 	}
 	s, err := api.New(api.Config{
 		Store: a.Store, Feed: a.Feed, Engine: a.Engine, Inbox: a.Inbox, Gate: gate, NewChat: a.Performer.NewChat,
-		Roles: a.Roles, Models: func() wire.Models { return modelsOf(a.Models) }, Web: page,
+		Roles: a.Roles, Models: func() wire.Models { return modelsOf(a.Models) }, Tool: a.Setup.Tool, Setup: a.Setup, Web: page,
 		Dir: cwd, Version: thisVersion().Version, Hosts: o.hosts, Open: !loopback, Secure: o.cert != "", Pprof: o.pprof, Log: g.log,
 	})
 	if err != nil {
@@ -156,6 +157,11 @@ func (g *globals) serveOn(cmd *cobra.Command, o *serveOptions, l net.Listener, a
 	if err := a.Engine.Recover(ctx, ""); err != nil {
 		return errors.Join(fmt.Errorf("going on with what is unfinished: %w", err), server.Close())
 	}
+	naming, stopNaming := context.WithCancel(ctx)
+	var named sync.WaitGroup
+	defer named.Wait() // it uses the store
+	defer stopNaming()
+	named.Go(func() { a.NameChats(naming, g.log) })
 	code, _ := gate.NewCode(access.LocalUser, access.Admin)
 	link := address + "/?code=" + code
 	fmt.Fprintf(cmd.OutOrStdout(), "Cadre serves %s\nOpen %s (works once, for ten minutes)\n", address, link)

@@ -68,6 +68,7 @@ type Config struct {
 	Roles   *role.Registry
 	Models  func() wire.Models
 	Tool    func(name string) (wire.Tool, bool) // describes a tool; nil: names are all that is told
+	Setup   Setup                               // nil: nothing is told about the configuration
 	Web     http.Handler                        // the page; nil: one that says that the API is there
 
 	Dir     string // where chats work that name no folder
@@ -142,6 +143,7 @@ func New(cfg Config) (*Server, error) {
 	s.inboxRoutes()
 	s.feedRoutes()
 	s.catalogueRoutes()
+	s.setupRoutes()
 	s.userRoutes()
 	s.adminRoutes()
 	s.operationRoutes()

@@ -24,10 +24,14 @@ func (s *Server) catalogueRoutes() {
 func (s *Server) listRoles(context.Context, *struct{}) (*body[wire.Page[wire.Role]], error) {
 	var roles []wire.Role
 	for _, r := range s.cfg.Roles.All() {
+		var warnings []string
+		for _, w := range r.Warnings {
+			warnings = append(warnings, w.String())
+		}
 		roles = append(roles, wire.Role{
 			Name: r.Name, Label: r.Label(), Description: r.Description, Icon: r.Icon, Model: r.Model, Mode: string(cmp.Or(r.Mode, role.ModeAll)),
 			Tools: append([]string{}, r.Tools...), AllTools: r.AllTools, Delegates: append([]string{}, r.Delegates...),
-			MaxTurns: r.MaxTurns, MaxDuration: r.MaxDuration.Milliseconds(), Source: r.Source.String(),
+			MaxTurns: r.MaxTurns, MaxDuration: r.MaxDuration.Milliseconds(), Source: r.Source.String(), Warnings: warnings,
 		})
 	}
 	return pageOf(roles, nil, nil)

@@ -123,7 +123,7 @@ func (s *Server) createChat(ctx context.Context, in *struct {
 		Role: cmp.Or(in.Body.Role, role.Main), Model: in.Body.Model, Dir: dir,
 		Limits: agent.Limits{Turns: in.Body.Limits.Turns, Active: in.Body.Limits.DurationMS, Tokens: in.Body.Limits.Tokens, Cost: in.Body.Limits.CostMicros},
 	}
-	title := cmp.Or(titleOf(in.Body.Title), titleOf(in.Body.Text), "New chat")
+	title := cmp.Or(view.Title(in.Body.Title), view.Title(in.Body.Text), "New chat")
 	id, err := s.begin(ctx, v, root, title, "", 0)
 	if err != nil {
 		return nil, err
@@ -179,8 +179,6 @@ func (s *Server) adoptedTokens(ctx context.Context, agent string, count int) (in
 	}
 }
 
-func titleOf(text string) string { return view.Cut(view.FirstLine(view.Clean(text)), 80) }
-
 // folder is where a chat works. Folders below the server's own are open to
 // whoever may write; others show the machine, which takes scope admin. Links
 // are followed before that is decided.
@@ -218,7 +216,7 @@ func (s *Server) setChat(ctx context.Context, in *struct {
 		return nil, unprocessable("empty", "nothing is to be changed", "send title or archived")
 	}
 	if t := in.Body.Title; t != nil {
-		clean := titleOf(*t)
+		clean := view.Title(*t)
 		if clean == "" {
 			return nil, unprocessable("title", "the title is empty", "")
 		}
@@ -279,7 +277,7 @@ func (s *Server) forkChat(ctx context.Context, in *struct {
 		Role: old.Role, Model: old.Model, Dir: old.Dir,
 		Limits: agent.Limits{Turns: a.MaxTurns, Active: a.MaxDuration, Tokens: a.MaxTokens, Cost: a.MaxCost},
 	}
-	id, err := s.begin(ctx, v, root, titleOf("Fork of "+old.Title), old.ID, at)
+	id, err := s.begin(ctx, v, root, view.Title("Fork of "+old.Title), old.ID, at)
 	if err != nil {
 		return nil, err
 	}

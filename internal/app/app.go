@@ -58,6 +58,7 @@ type App struct {
 	Models    *catalogue.Catalogue
 	Roles     *role.Registry
 	Inbox     *orchestrate.Inbox
+	Setup     Setup
 
 	tools      *tools
 	warnings   []string
@@ -151,6 +152,7 @@ func (a *App) wire(o Options, c *config.Config, m *models) error {
 	})
 	a.Performer.Bind(a.Engine)
 	t.control.Bind(a.Engine)
+	a.Setup = Setup{models: a.Models, config: c, policy: t.policy, tools: t.registry, depth: set.MaxDepth, warnings: a.Warnings}
 	a.Inbox = &orchestrate.Inbox{Runtime: a.Engine, Store: a.Store, Trees: t.trees, Policy: policy}
 	return nil
 }

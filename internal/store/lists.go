@@ -53,7 +53,8 @@ const (
 )
 
 // ChatRow is a chat as it is listed: with what its orchestrator does, what the
-// whole tree has used, what waits for the user and what they have read.
+// whole tree has used, what waits for the user, what they have read and what
+// there is to read.
 type ChatRow struct {
 	Chat
 	State    string `json:"state"`
@@ -64,6 +65,7 @@ type ChatRow struct {
 	Unpriced bool   `json:"unpriced,omitempty"`
 	Waiting  int    `json:"waitingItems"`
 	Read     int64  `json:"readSeq"`
+	Replied  int64  `json:"repliedSeq"` // the change with the newest reply of the orchestrator
 }
 
 // ChatList selects chats of a user. Status is what the orchestrator does;

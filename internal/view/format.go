@@ -155,6 +155,10 @@ func runeCells(r rune) int {
 	return 1
 }
 
+// Title is how a chat is listed that has no other name: the beginning of a
+// text.
+func Title(text string) string { return Cut(FirstLine(Clean(text)), 80) }
+
 // Cut shortens s to n columns; what was cut is marked by an ellipsis.
 func Cut(s string, n int) string {
 	if Cells(s) <= n {

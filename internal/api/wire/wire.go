@@ -189,6 +189,7 @@ type Role struct {
 	MaxTurns    int      `json:"maxTurns"`
 	MaxDuration int64    `json:"maxDurationMs"`
 	Source      string   `json:"source,omitempty"`
+	Warnings    []string `json:"warnings,omitempty" doc:"What is wrong with its file."`
 }
 
 // Models are the models that can be used.

@@ -16,7 +16,8 @@ var _ store.Lists = (*Store)(nil)
 
 const (
 	chatRowColumns = chatColumns + `, a.status, a.live, a.turns, a.tokens + a.child_tokens, a.cost + a.child_cost, a.unpriced,
-  (SELECT count(*) FROM inbox i WHERE i.chat = c.n AND i.status = 'open'), ifnull(r.seq, 0)`
+  (SELECT count(*) FROM inbox i WHERE i.chat = c.n AND i.status = 'open'), ifnull(r.seq, 0),
+  ifnull((SELECT e.id FROM events e WHERE e.agent = a.n AND e.type = 'model_replied' ORDER BY e.id DESC LIMIT 1), 0)`
 	listChatsSQL = `SELECT ` + chatRowColumns + `, %s, c.n FROM chats c JOIN agents a ON a.id = c.id LEFT JOIN read_marks r ON r.n = c.n WHERE c.user = ?`
 
 	listAgentsSQL = `SELECT ` + agentColumns + `, %s, a.n` + agentTables + `WHERE a.chat = (SELECT n FROM chats WHERE id = ?)`
@@ -135,7 +136,7 @@ func scanChatRow(c *columns) (store.ChatRow, error) {
 	chat, err := scanChat(c)
 	return store.ChatRow{
 		Chat: chat, State: c.text(), Live: c.int(), Turns: c.int(), Tokens: c.int64(), Cost: c.int64(), Unpriced: c.bool(),
-		Waiting: c.int(), Read: c.int64(),
+		Waiting: c.int(), Read: c.int64(), Replied: c.int64(),
 	}, err
 }
 

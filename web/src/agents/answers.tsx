@@ -2,7 +2,7 @@
 
 import { Check, MessageSquareReply } from "lucide-react";
 import { useState } from "react";
-import type { Answer, Item } from "../api/types";
+import { approvalOf, type Answer, type Item } from "../api/types";
 import { write } from "../state/store";
 import { questions, type Question } from "../text/activity";
 import { clean } from "../text/format";
@@ -26,7 +26,7 @@ const scopes: [string, string][] = [
 export function ApprovalBody({ item, give, busy }: BodyProps) {
   const [denying, setDenying] = useState(false);
   const [why, setWhy] = useState("");
-  const detail = item.detail;
+  const detail = approvalOf(item);
   const action = clean(item.action);
   return (
     <>

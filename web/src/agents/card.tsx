@@ -3,7 +3,7 @@
 
 import { CircleDollarSign, CircleHelp, FolderGit2, Hand } from "lucide-react";
 import { useId, useState } from "react";
-import type { Answer, Item } from "../api/types";
+import { approvalOf, type Answer, type Item } from "../api/types";
 import { answer } from "../state/act";
 import { questions, use } from "../text/activity";
 import { ago, clean, exact, took } from "../text/format";
@@ -99,13 +99,14 @@ function Deadline({ item }: { item: Item }) {
 
 /** What was answered, by whom, in one line. */
 export function ClosedLine({ item }: { item: Item }) {
+  const approval = approvalOf(item);
   const what =
     item.kind === "question" || item.kind === "elicitation"
       ? questions(item.action)
           .map((q) => q.question)
           .join(" ")
-      : item.detail?.tool
-        ? use(item.detail.tool, item.detail.input)
+      : approval
+        ? use(approval.tool, approval.input)
         : item.action;
   return (
     <div className="flex min-w-0 items-center gap-2 px-1 py-1 text-small text-faint">

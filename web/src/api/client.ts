@@ -1,26 +1,9 @@
-// Requests to the API. A failed one is a Problem, which says what happened and
-// what to do.
+// Requests to the API, through the client that is made of its document. A
+// failed one is a Problem, which says what happened and what to do.
 
-import type {
-  Agent,
-  Answer,
-  Attachment,
-  Chat,
-  Item,
-  LogEntry,
-  Me,
-  Message,
-  ModelCall,
-  Models,
-  Page,
-  Prompt,
-  Role,
-  Snapshot,
-  Stats,
-  Task,
-  ToolCall,
-  Tree,
-} from "./types";
+import createClient from "openapi-fetch";
+import type { components, operations, paths } from "./generated/schema";
+import type { Answer, Page } from "./types";
 
 /** A request that failed, in the server's words where it has any. */
 export class Problem extends Error {
@@ -34,99 +17,78 @@ export class Problem extends Error {
   }
 }
 
-interface ProblemBody {
-  code?: string;
-  detail?: string;
-  title?: string;
-  hint?: string;
-}
+const client = createClient<paths>({ credentials: "same-origin" });
 
-async function problemOf(answer: Response): Promise<Problem> {
-  const body = (await answer.json().catch(() => ({}))) as ProblemBody;
-  const detail = body.detail ?? body.title ?? `The server answered ${answer.status}.`;
-  return new Problem(answer.status, body.code ?? "", detail, body.hint ?? "");
-}
+type Told<T> = { data?: T; error?: unknown; response: Response };
 
-type Query = Record<string, string | number | boolean | undefined>;
-
-export function address(path: string, query: Query = {}): string {
-  const pairs = Object.entries(query).filter(([, v]) => v !== undefined && v !== "");
-  const text = new URLSearchParams(pairs.map(([k, v]) => [k, String(v)])).toString();
-  return text ? `${path}?${text}` : path;
-}
-
-async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
-  let answer: Response;
+/** told waits for an answer and takes what it says, or throws its problem. */
+async function told<T>(asked: Promise<Told<T>>): Promise<T> {
+  let answer: Told<T>;
   try {
-    answer = await fetch(path, {
-      method,
-      credentials: "same-origin",
-      headers: body === undefined ? {} : { "Content-Type": "application/json" },
-      body: body === undefined ? null : JSON.stringify(body),
-    });
+    answer = await asked;
   } catch {
     throw new Problem(0, "offline", "The server cannot be reached.", "Check that cadre serve is running, then try again.");
   }
-  if (!answer.ok) throw await problemOf(answer);
-  if (answer.status === 204) return undefined as T;
-  return (await answer.json()) as T;
+  if (answer.response.ok) return answer.data as T;
+  const { status } = answer.response;
+  const said = (typeof answer.error === "object" ? answer.error : {}) as Partial<components["schemas"]["Problem"]>;
+  throw new Problem(status, said.code ?? "", said.detail ?? said.title ?? `The server answered ${status}.`, said.hint ?? "");
 }
 
-const get = <T>(path: string, query?: Query) => request<T>("GET", address(path, query));
-const post = <T>(path: string, body: unknown = {}) => request<T>("POST", path, body);
+/** What an operation understands in the address. */
+type Query<Name extends keyof operations> = operations[Name]["parameters"]["query"];
+type Body<Name extends keyof components["schemas"]> = components["schemas"][Name];
 
-const chats = "/v1/users/me/orch-chats";
-const chatPath = (chat: string) => `${chats}/${encodeURIComponent(chat)}`;
-const agentPath = (chat: string, agent: string) => `${chatPath(chat)}/sub-agents/${encodeURIComponent(agent)}`;
-
-export interface NewChat {
-  title?: string;
-  role?: string;
-  model?: string;
-  text?: string;
-  dir?: string;
-}
+const root = "/v1/users/{user}";
+const chatPath = `${root}/orch-chats/{chat}` as const;
+const agentPath = `${chatPath}/sub-agents/{agent}` as const;
+const me = { user: "me" };
+const the = (chat: string) => ({ path: { user: "me", chat } });
+const one = (chat: string, agent: string) => ({ path: { user: "me", chat, agent } });
 
 export const api = {
-  me: () => get<Me>("/v1/users/me"),
-  settings: () => get<Record<string, unknown>>("/v1/users/me/settings"),
-  putSettings: (body: Record<string, unknown>) => request<void>("PUT", "/v1/users/me/settings", body),
-  inbox: (query?: Query) => get<Page<Item>>("/v1/users/me/inbox", query),
-  chats: (query?: Query) => get<Page<Chat>>(chats, query),
-  createChat: (body: NewChat) => post<Snapshot>(chats, body),
-  chat: (chat: string) => get<Snapshot>(chatPath(chat)),
-  setChat: (chat: string, body: { title?: string; archived?: boolean }) => request<unknown>("PATCH", chatPath(chat), body),
-  deleteChat: (chat: string, force: boolean) => request<void>("DELETE", address(chatPath(chat), { force: force || undefined })),
-  tree: (chat: string) => get<Tree>(`${chatPath(chat)}/tree`),
-  tasks: (chat: string, query?: Query) => get<Page<Task>>(`${chatPath(chat)}/tasks`, query),
-  items: (chat: string, query?: Query) => get<Page<Item>>(`${chatPath(chat)}/inbox`, query),
-  messages: (chat: string, query?: Query) => get<Page<Message>>(`${chatPath(chat)}/messages`, query),
-  send: (chat: string, body: { id: string; text: string; attachments?: Attachment[] }) => post<Message>(`${chatPath(chat)}/messages`, body),
-  fork: (chat: string, body: { message: string; text?: string }) => post<Snapshot>(`${chatPath(chat)}/fork`, body),
-  stopChat: (chat: string) => post<void>(`${chatPath(chat)}/stop`),
-  stopAgent: (chat: string, agent: string) => post<void>(`${agentPath(chat, agent)}/stop`),
-  markRead: (chat: string, seq: number) => request<void>("PUT", `${chatPath(chat)}/read`, { seq }),
+  me: () => told(client.GET(root, { params: { path: me } })),
+  settings: () => told(client.GET(`${root}/settings`, { params: { path: me } })),
+  putSettings: (body: Record<string, unknown>) => told(client.PUT(`${root}/settings`, { params: { path: me }, body })),
+  inbox: (query?: Query<"listInbox">) => told(client.GET(`${root}/inbox`, { params: { path: me, query } })),
+  chats: (query?: Query<"listChats">) => told(client.GET(`${root}/orch-chats`, { params: { path: me, query } })),
+  createChat: (body: Body<"NewChat">) => told(client.POST(`${root}/orch-chats`, { params: { path: me }, body })),
+  chat: (chat: string) => told(client.GET(chatPath, { params: the(chat) })),
+  setChat: (chat: string, body: Body<"SetChat">) => told(client.PATCH(chatPath, { params: the(chat), body })),
+  deleteChat: (chat: string, force: boolean) => told(client.DELETE(chatPath, { params: { ...the(chat), query: { force } } })),
+  tree: (chat: string) => told(client.GET(`${chatPath}/tree`, { params: the(chat) })),
+  tasks: (chat: string, query?: Query<"listTasks">) => told(client.GET(`${chatPath}/tasks`, { params: { ...the(chat), query } })),
+  items: (chat: string, query?: Query<"listChatInbox">) => told(client.GET(`${chatPath}/inbox`, { params: { ...the(chat), query } })),
+  messages: (chat: string, query?: Query<"listMessages">) => told(client.GET(`${chatPath}/messages`, { params: { ...the(chat), query } })),
+  send: (chat: string, body: Body<"NewMessage">) => told(client.POST(`${chatPath}/messages`, { params: the(chat), body })),
+  fork: (chat: string, body: Body<"Fork">) => told(client.POST(`${chatPath}/fork`, { params: the(chat), body })),
+  stopChat: (chat: string) => told(client.POST(`${chatPath}/stop`, { params: the(chat) })),
+  markRead: (chat: string, seq: number) => told(client.PUT(`${chatPath}/read`, { params: the(chat), body: { seq } })),
   answer: (chat: string, item: string, body: Answer) =>
-    post<{ said: string; item: Item }>(`${chatPath(chat)}/inbox/${encodeURIComponent(item)}/answer`, body),
-  agent: (chat: string, agent: string) => get<Agent>(agentPath(chat, agent)),
-  agentMessages: (chat: string, agent: string, query?: Query) => get<Page<Message>>(`${agentPath(chat, agent)}/messages`, query),
-  toolCalls: (chat: string, agent: string, query?: Query) => get<Page<ToolCall>>(`${agentPath(chat, agent)}/tool-calls`, query),
-  modelCalls: (chat: string, agent: string, query?: Query) => get<Page<ModelCall>>(`${agentPath(chat, agent)}/model-calls`, query),
-  prompt: (chat: string, agent: string) => get<Prompt>(`${agentPath(chat, agent)}/prompt`),
-  log: (chat: string, agent: string, query?: Query) => get<Page<LogEntry>>(`${agentPath(chat, agent)}/log`, query),
-  roles: () => get<Page<Role>>("/v1/roles"),
-  models: () => get<Models>("/v1/models"),
-  stats: (query: Query) => get<Stats>("/v1/stats", query),
-  chatFeed: (chat: string) => `${chatPath(chat)}/changes`,
+    told(client.POST(`${chatPath}/inbox/{item}/answer`, { params: { path: { ...me, chat, item } }, body })),
+  stopAgent: (chat: string, agent: string) => told(client.POST(`${agentPath}/stop`, { params: one(chat, agent) })),
+  agentMessages: (chat: string, agent: string, query?: Query<"listAgentMessages">) =>
+    told(client.GET(`${agentPath}/messages`, { params: { ...one(chat, agent), query } })),
+  toolCalls: (chat: string, agent: string, query?: Query<"listToolCalls">) =>
+    told(client.GET(`${agentPath}/tool-calls`, { params: { ...one(chat, agent), query } })),
+  modelCalls: (chat: string, agent: string, query?: Query<"listModelCalls">) =>
+    told(client.GET(`${agentPath}/model-calls`, { params: { ...one(chat, agent), query } })),
+  prompt: (chat: string, agent: string) => told(client.GET(`${agentPath}/prompt`, { params: one(chat, agent) })),
+  log: (chat: string, agent: string, query?: Query<"listLog">) =>
+    told(client.GET(`${agentPath}/log`, { params: { ...one(chat, agent), query } })),
+  roles: () => told(client.GET("/v1/roles")),
+  models: () => told(client.GET("/v1/models")),
+  stats: (query: Query<"getStats">) => told(client.GET("/v1/stats", { params: { query } })),
+  chatFeed: (chat: string) => `/v1/users/me/orch-chats/${encodeURIComponent(chat)}/changes`,
   userFeed: () => "/v1/users/me/changes",
 };
 
 /** all reads every page of a list, up to a bound. */
-export async function all<T>(read: (query: Query) => Promise<Page<T>>, query: Query = {}, bound = 20_000): Promise<T[]> {
+export async function all<T>(read: (page: { limit: number; cursor?: string }) => Promise<Page<T>>, bound = 20_000): Promise<T[]> {
   const out: T[] = [];
   let cursor: string | undefined;
   do {
-    const page = await read({ limit: 200, ...query, cursor });
+    const page = await read(cursor ? { limit: 200, cursor } : { limit: 200 });
     out.push(...page.items);
     cursor = page.next;
   } while (cursor && out.length < bound);

@@ -58,7 +58,7 @@ export function ChatPage({ chat, openSidebar }: { chat: string; openSidebar: () 
 
 /** The chat counts as read up to what was heard of it while it is seen. */
 function useReadMark(chat: string): void {
-  const heard = useStore((s) => s.data.heard[chat] ?? 0);
+  const heard = useStore((s) => Math.max(s.data.heard[chat] ?? 0, s.data.chats[chat]?.repliedSeq ?? 0));
   const mark = useStore((s) => s.data.chats[chat]?.readSeq ?? 0);
   useEffect(() => {
     if (heard <= mark || document.hidden) return;

@@ -50,7 +50,7 @@ export function InboxPage() {
 }
 
 function Answered() {
-  const list = useLoad("answered", () => api.inbox({ status: "all", limit: 50, order: "desc" }));
+  const list = useLoad("answered", () => api.inbox({ all: true, limit: 50, order: "desc" }));
   if (list.loading) return <Loading rows={2} />;
   const closed = (list.value?.items ?? []).filter((i) => i.status === "closed");
   if (closed.length === 0) return <p className="px-5 py-2 text-small text-faint">{list.error || "Nothing was answered yet."}</p>;

@@ -79,7 +79,7 @@ export async function openChat(chat: string): Promise<void> {
     const [tree, tasks, items, messages, calls] = await Promise.all([
       api.tree(chat),
       all((q) => api.tasks(chat, q)),
-      all((q) => api.items(chat, { ...q, status: "all" })),
+      all((q) => api.items(chat, { ...q, all: true })),
       api.messages(chat, { limit: pageOfMessages, order: "desc" }),
       api.toolCalls(chat, chat, { limit: pageOfMessages, order: "desc" }),
     ]);

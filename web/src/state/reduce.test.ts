@@ -7,6 +7,7 @@ import { apply, hear, mergeAgents, mergeItems, mergeMessages, mergeToolCalls } f
 
 const agent = (over: Partial<Agent> = {}): Agent => ({
   id: "c",
+  userId: "u",
   chatId: "c",
   role: "main",
   name: "main",
@@ -35,6 +36,8 @@ const message = (id: string, pos: number, over: Partial<Message> = {}): Message 
   ...over,
 });
 const change = (seq: number, docs: Change["docs"], over: Partial<Change> = {}): Change => ({
+  event: "change",
+  prev: seq - 1,
   seq,
   at: seq * 100,
   type: "x",
@@ -44,6 +47,9 @@ const change = (seq: number, docs: Change["docs"], over: Partial<Change> = {}): 
   ...over,
 });
 const delta = (over: Partial<Delta>): Delta => ({
+  event: "delta",
+  turn: 1,
+  try: 1,
   chat: "c",
   agent: "c",
   call: "c-t1.1",
@@ -109,7 +115,7 @@ describe("apply", () => {
     let s = mergeAgents(empty, [agent(), agent({ id: "c.1" }), agent({ id: "cx", chatId: "cx" })]);
     s = mergeMessages(mergeMessages(s, "c.1", [message("a", 0)]), "cx", [message("b", 0)]);
     s = mergeItems(s, [{ id: "i", chatId: "c", agentId: "c.1", status: "open" } as Item]);
-    s = apply(s, change(5, [{ collection: "orch-chats", id: "c", deleted: true }], { agent: "" }));
+    s = apply(s, change(5, [{ collection: "orch-chats", id: "c", data: null, deleted: true }], { agent: "" }));
     expect(Object.keys(s.agents)).toEqual(["cx"]);
     expect(Object.keys(s.messages)).toEqual(["cx"]);
     expect(s.items).toEqual({});

@@ -6,6 +6,7 @@ import { activity, questions, use } from "./activity";
 
 const agent = (over: Partial<Agent>): Agent => ({
   id: "c.1",
+  userId: "u",
   chatId: "c",
   role: "coder",
   name: "coder",

@@ -106,6 +106,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What agents may do and use unless a chat says less */
+        get: operations["getPolicy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The providers of models, and whether they can be used */
+        get: operations["listProviders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/providers/{provider}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask a provider for its models, to see whether its key is good */
+        post: operations["testProvider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/roles": {
         parameters: {
             query?: never;
@@ -846,6 +897,8 @@ export interface components {
             model: string;
             /** Format: int64 */
             readSeq: number;
+            /** Format: int64 */
+            repliedSeq: number;
             role: string;
             state: string;
             status?: string;
@@ -907,6 +960,13 @@ export interface components {
         File: {
             op: string;
             path: string;
+        };
+        Finding: {
+            /** @description What to do. */
+            hint?: string;
+            ok: boolean;
+            /** @description For people to read. */
+            text: string;
         };
         Fork: {
             /** @description The id of one of your messages in the chat. */
@@ -1163,6 +1223,11 @@ export interface components {
             /** @description Pass it as cursor to get the next page. */
             next?: string;
         };
+        PageProvider: {
+            items: components["schemas"]["Provider"][];
+            /** @description Pass it as cursor to get the next page. */
+            next?: string;
+        };
         PageRole: {
             items: components["schemas"]["Role"][];
             /** @description Pass it as cursor to get the next page. */
@@ -1185,6 +1250,43 @@ export interface components {
         };
         /** @description A part of a message; type tells which. */
         Part: components["schemas"]["TextPart"] | components["schemas"]["ThinkingPart"] | components["schemas"]["ImagePart"] | components["schemas"]["ToolCallPart"] | components["schemas"]["ToolResultPart"];
+        Policy: {
+            /**
+             * Format: int64
+             * @description How long an approval waits before it counts as denied.
+             */
+            approvalMs: number;
+            /** @description For each message to a chat; 0: no limit. */
+            budget: components["schemas"]["Limits"];
+            /**
+             * Format: int64
+             * @description How long a person has to extend a spent budget.
+             */
+            budgetMs: number;
+            /** @description The configuration files that were read. */
+            files: string[];
+            /**
+             * Format: int64
+             * @description In one chat.
+             */
+            maxAgents: number;
+            /** Format: int64 */
+            maxDepth: number;
+            /** @description read-only, ask, edits or trusted. */
+            mode: string;
+            /**
+             * Format: int64
+             * @description Agents of one chat that think at the same time; 0: no limit.
+             */
+            parallel?: number;
+            /**
+             * Format: int64
+             * @description How long a question waits before the agent goes on without an answer.
+             */
+            questionMs: number;
+            rules: components["schemas"]["Rule"][];
+            warnings: string[];
+        };
         Problem: {
             /** @description Stable: programs can decide by it. */
             code: string;
@@ -1205,6 +1307,25 @@ export interface components {
             model: string;
             text: string;
             tools: components["schemas"]["Tool"][];
+        };
+        Provider: {
+            /** @description Empty: the vendor's own. */
+            baseUrl?: string;
+            /** @description The variable or the line of a file that has the key. */
+            keyFrom?: string;
+            /** @description The wire format: anthropic, openai, openai-responses, gemini. */
+            kind: string;
+            /** @description A server on this machine. */
+            local?: boolean;
+            /** @description What to do to use it. */
+            missing?: string;
+            /**
+             * Format: int64
+             * @description How many of its models are known.
+             */
+            models: number;
+            name: string;
+            ready: boolean;
         };
         ReadMark: {
             /** Format: int64 */
@@ -1256,6 +1377,15 @@ export interface components {
             name: string;
             source?: string;
             tools: string[];
+            /** @description What is wrong with its file. */
+            warnings?: string[];
+        };
+        Rule: {
+            /** @description allow, ask, deny */
+            effect: string;
+            /** @description Where it was written. */
+            source?: string;
+            what: string;
         };
         SetChat: {
             archived?: boolean;
@@ -1592,6 +1722,95 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Models"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Policy"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listProviders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageProvider"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    testProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Finding"];
                 };
             };
             /** @description A problem */
