@@ -23,6 +23,12 @@ const scopes: [string, string][] = [
   ["chat", "this chat"],
 ];
 
+/** Why it has to ask: a rule, or the mode. */
+function because(why: string): string {
+  const mode = /^preset (.+)$/.exec(why)?.[1];
+  return mode ? `It asks because the permission mode is “${clean(mode)}”.` : `It asks because of ${clean(why)}.`;
+}
+
 export function ApprovalBody({ item, give, busy }: BodyProps) {
   const [denying, setDenying] = useState(false);
   const [why, setWhy] = useState("");
@@ -53,7 +59,7 @@ export function ApprovalBody({ item, give, busy }: BodyProps) {
         </pre>
       )}
       {item.reason && <p className="mt-2 text-row text-soft">“{clean(item.reason)}”</p>}
-      {detail?.why && <p className="mt-1 text-small text-faint">It asks because of {clean(detail.why)}.</p>}
+      {detail?.why && <p className="mt-1 text-small text-faint">{because(detail.why)}</p>}
       <div className="mt-3 flex flex-wrap items-center gap-2">
         <Button look="primary" small disabled={busy} data-allow onClick={() => void give({ allow: true, scope: "once" })}>
           <Check size={13} />
@@ -112,37 +118,37 @@ export function ApprovalBody({ item, give, busy }: BodyProps) {
   );
 }
 
+/** The answer to several questions, each with what was chosen or written. */
+const together = (asked: readonly Question[], chosen: Readonly<Record<number, string[]>>) =>
+  asked.length === 1 ? (chosen[0] ?? []).join(", ") : asked.map((q, n) => `${q.question} ${(chosen[n] ?? []).join(", ")}`).join("\n");
+
 export function QuestionBody({ item, give, busy }: BodyProps) {
   const asked = questions(item.action);
-  const [chosen, setChosen] = useState<Record<number, string>>({});
+  const [chosen, setChosen] = useState<Record<number, string[]>>({});
   const reply = () => {
     write({ replying: item.id });
     if (currentRoute().page !== "chat") go(`/chats/${item.chatId}`);
     document.querySelector<HTMLTextAreaElement>("[data-composer]")?.focus();
   };
-  const single = asked.length === 1;
-  const choose = (n: number, label: string) => {
-    if (single) void give({ text: label });
-    else setChosen({ ...chosen, [n]: label });
+  const offered = asked.some((q) => q.options.length > 0);
+  const atOnce = asked.length === 1 && !asked[0]?.multiple;
+  const choose = (n: number, q: Question, label: string) => {
+    if (atOnce) void give({ text: label });
+    else setChosen({ ...chosen, [n]: toggled(chosen[n] ?? [], label, q.multiple) });
   };
-  const complete = !single && asked.every((q, n) => q.options.length === 0 || chosen[n]);
+  const complete = asked.every((q, n) => q.options.length === 0 || (chosen[n]?.length ?? 0) > 0);
   return (
     <>
       {asked.map((q, n) => (
-        <Asked key={n} q={q} chosen={chosen[n]} busy={busy} choose={(label) => choose(n, label)} />
+        <Asked key={n} q={q} chosen={chosen[n] ?? []} busy={busy} choose={(label) => choose(n, q, label)} />
       ))}
       <div className="mt-3 flex flex-wrap gap-2">
-        {complete && Object.keys(chosen).length > 0 && (
-          <Button
-            look="primary"
-            small
-            disabled={busy}
-            onClick={() => void give({ text: asked.map((q, n) => `${q.question} ${chosen[n] ?? ""}`).join("\n") })}
-          >
-            Send answers
+        {offered && !atOnce && (
+          <Button look="primary" small disabled={busy || !complete} onClick={() => void give({ text: together(asked, chosen) })}>
+            Send
           </Button>
         )}
-        <Button look={single && (asked[0]?.options.length ?? 0) > 0 ? "outline" : "primary"} small disabled={busy} onClick={reply}>
+        <Button look={offered ? "outline" : "primary"} small disabled={busy} className={offered ? "bg-canvas" : ""} onClick={reply}>
           <MessageSquareReply size={13} />
           Reply in the chat
         </Button>
@@ -155,10 +161,16 @@ export function QuestionBody({ item, give, busy }: BodyProps) {
   );
 }
 
-function Asked({ q, chosen, choose, busy }: { q: Question; chosen: string | undefined; choose: (label: string) => void; busy: boolean }) {
+function toggled(list: string[], label: string, multiple: boolean): string[] {
+  if (!multiple) return [label];
+  return list.includes(label) ? list.filter((l) => l !== label) : [...list, label];
+}
+
+function Asked({ q, chosen, choose, busy }: { q: Question; chosen: string[]; choose: (label: string) => void; busy: boolean }) {
   return (
-    <div className="not-first:mt-3">
-      <p className="text-read">{clean(q.question)}</p>
+    <div className="not-first:mt-3" role="group" aria-label={clean(q.question)}>
+      <p className="text-read whitespace-pre-wrap">{clean(q.question)}</p>
+      {q.multiple && q.options.length > 0 && <p className="text-small text-faint">Choose any number.</p>}
       {q.options.length > 0 && (
         <div className="mt-2 flex flex-wrap gap-2">
           {q.options.map((o) => (
@@ -166,12 +178,15 @@ function Asked({ q, chosen, choose, busy }: { q: Question; chosen: string | unde
               key={o.label}
               type="button"
               disabled={busy}
-              aria-pressed={chosen === o.label}
+              aria-pressed={chosen.includes(o.label)}
               onClick={() => choose(o.label)}
-              className={`rounded-md border bg-canvas px-3 py-1.5 text-left hover:border-strong ${chosen === o.label ? "border-accent" : "border-line"}`}
+              className={`flex items-start gap-1.5 rounded-md border bg-canvas px-3 py-1.5 text-left hover:border-strong ${chosen.includes(o.label) ? "border-accent" : "border-line"}`}
             >
-              <span className="font-medium">{clean(o.label)}</span>
-              {o.description && <span className="block text-small text-faint">{clean(o.description)}</span>}
+              {chosen.includes(o.label) && <Check size={14} className="mt-0.5 text-accent" aria-hidden />}
+              <span>
+                <span className="font-medium">{clean(o.label)}</span>
+                {o.description && <span className="block text-small text-faint">{clean(o.description)}</span>}
+              </span>
             </button>
           ))}
         </div>

@@ -5,12 +5,14 @@ import { CircleDollarSign, CircleHelp, FolderGit2, Hand } from "lucide-react";
 import { useId, useState } from "react";
 import { approvalOf, type Answer, type Item } from "../api/types";
 import { answer } from "../state/act";
+import { useStore } from "../state/store";
 import { questions, use } from "../text/activity";
 import { ago, clean, exact, took } from "../text/format";
 import { useNow } from "../ui/hooks";
 import { Link } from "../ui/link";
 import { agentLink } from "../ui/route";
 import { RoleIcon } from "../ui/signs";
+import { ElicitationBody } from "./form";
 import { ApprovalBody, BudgetBody, QuestionBody, WorktreeBody } from "./answers";
 
 const heads: Record<string, string> = {
@@ -56,7 +58,8 @@ export function ItemCard({ item }: { item: Item }) {
       </header>
       <div className="px-3 pt-2 pb-3">
         {item.kind === "approval" && <ApprovalBody item={item} give={give} busy={busy} />}
-        {(item.kind === "question" || item.kind === "elicitation") && <QuestionBody item={item} give={give} busy={busy} />}
+        {item.kind === "question" && <QuestionBody item={item} give={give} busy={busy} />}
+        {item.kind === "elicitation" && <ElicitationBody item={item} give={give} busy={busy} />}
         {item.kind === "budget" && <BudgetBody item={item} give={give} busy={busy} />}
         {item.kind === "worktree" && <WorktreeBody item={item} give={give} busy={busy} />}
         <Deadline item={item} />
@@ -100,6 +103,7 @@ function Deadline({ item }: { item: Item }) {
 /** What was answered, by whom, in one line. */
 export function ClosedLine({ item }: { item: Item }) {
   const approval = approvalOf(item);
+  const me = useStore((s) => s.data.me?.user.name ?? "");
   const what =
     item.kind === "question" || item.kind === "elicitation"
       ? questions(item.action)
@@ -114,14 +118,14 @@ export function ClosedLine({ item }: { item: Item }) {
       <span className="min-w-0 truncate" title={clean(item.action)}>
         {clean(item.path.slice(item.path.lastIndexOf("/") + 1))}: {clean(what)}
       </span>
-      <span className="shrink-0 font-medium text-soft">{outcome(item)}</span>
+      <span className="shrink-0 font-medium text-soft">{outcome(item, me)}</span>
     </div>
   );
 }
 
-function outcome(item: Item): string {
+function outcome(item: Item, me: string): string {
   if (item.how === "answered_for_user") return `answered in your name by the orchestrator: ${clean(item.answer ?? "").slice(0, 120)}`;
-  const by = item.by ? ` by ${clean(item.by)}` : "";
+  const by = item.by ? ` by ${item.by === me ? "you" : clean(item.by)}` : "";
   const how = (item.how ?? "closed").replaceAll("_", " ");
   const scope = item.scope && item.scope !== "once" && how.startsWith("allow") ? ` for the ${item.scope}` : "";
   const text = item.answer ? `: ${clean(item.answer).slice(0, 80)}` : "";

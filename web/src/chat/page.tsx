@@ -19,7 +19,7 @@ import { archive, removeLater, rename, send, stopChat } from "../state/act";
 import { closeChat, openChat } from "../state/load";
 import { chatState, isBusy, waitingIn, within } from "../state/select";
 import { read, useStore, write } from "../state/store";
-import { clean, count, money } from "../text/format";
+import { clean, count, modelName, money } from "../text/format";
 import { shown } from "../text/states";
 import { Failure, IconButton, Loading, Menu } from "../ui/kit";
 import { currentRoute, go, showPanel } from "../ui/route";
@@ -210,7 +210,7 @@ function ChatComposer({ chat }: { chat: string }) {
       autoFocus
     >
       <span className="truncate px-1 text-small text-faint" title="The chat's role and model">
-        {role} · {clean(model) || "default model"}
+        {role} · {modelName(model) || "default model"}
       </span>
     </Composer>
   );

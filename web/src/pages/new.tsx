@@ -9,10 +9,11 @@ import { newChat } from "../state/act";
 import { useStore } from "../state/store";
 import { clean } from "../text/format";
 import { useLoad } from "../ui/hooks";
-import { Button, IconButton, Menu, type MenuItem } from "../ui/kit";
+import { Button, IconButton, Menu } from "../ui/kit";
+import { Picker, type Option } from "../ui/picker";
 import { OpenSidebar } from "./page";
 
-const example = "Count the Go files in this folder; summarise README.md; and list the folders at the top";
+const example = "Count the files in this folder; list the folders at the top; and summarise README.md";
 
 const promises = [
   { icon: GitFork, title: "One orchestrator, many agents", text: "You talk to one. It hands work to others, which work side by side." },
@@ -34,26 +35,29 @@ export function NewPage() {
     await newChat(text, { ...attachments, ...(model ? { model } : {}), ...(role ? { role } : {}) });
     setBusy(false);
   };
-  const choices = useMemo<MenuItem[]>(() => {
-    const pick = (ref: string) => {
-      setModel(ref);
-      localStorage.setItem("cadre-model", ref);
-    };
+  const runExample = async () => {
+    setBusy(true);
+    await newChat(example, { model: "offline" });
+    setBusy(false);
+  };
+  const pick = (ref: string) => {
+    setModel(ref);
+    localStorage.setItem("cadre-model", ref);
+  };
+  const choices = useMemo<Option[]>(() => {
     const known = models.value;
-    const usual = known?.choices.find((c) => c.name === "")?.model ?? "";
     return [
-      { label: "As configured", hint: usual, chosen: model === "", run: () => pick("") },
+      { value: "", label: "As configured", hint: known?.choices.find((c) => c.name === "")?.model ?? "" },
       ...(known?.choices ?? [])
         .filter((c) => c.name !== "")
-        .map((c) => ({ label: c.name, hint: c.model || c.reason || "", chosen: model === c.name, run: () => pick(c.name) })),
-      ...(known?.models ?? []).slice(0, 60).map((m) => ({
-        label: m.ref,
-        hint: m.offline ? "fixed rules, no language model" : (m.name ?? ""),
-        chosen: model === m.ref,
-        run: () => pick(m.ref),
+        .map((c) => ({ value: c.name, label: c.name, hint: c.model || c.reason || "" })),
+      ...(known?.models ?? []).map((m) => ({
+        value: m.ref,
+        label: clean(m.ref),
+        hint: m.offline ? "fixed rules, no language model" : clean(m.name ?? ""),
       })),
     ];
-  }, [models.value, model]);
+  }, [models.value]);
   const usual = models.value?.choices.find((c) => c.name === "")?.model;
   const offline = (model || usual) === "offline";
   return (
@@ -77,13 +81,14 @@ export function NewPage() {
           autoFocus
           send={(text, attachments) => void start(text, { attachments })}
         >
-          <Menu
-            up
+          <Picker
             label="Model"
-            items={choices}
+            options={choices}
+            chosen={model}
+            choose={pick}
             button={
-              <span className="flex max-w-56 items-center gap-1 truncate text-small">
-                <Cpu size={13} aria-hidden />
+              <span className="flex min-w-0 items-center gap-1 text-small">
+                <Cpu size={13} className="shrink-0" aria-hidden />
                 <span className="truncate">{model || usual || "model"}</span> ▾
               </span>
             }
@@ -112,9 +117,10 @@ export function NewPage() {
           <div className="mt-6 rounded-lg border border-line p-4">
             <h2 className="text-read font-medium">See it work, in one minute</h2>
             <p className="mt-1 text-row text-soft">
-              “{example}.” The orchestrator starts three sub-agents at once over this folder. They only read.
+              “{example}.” The orchestrator starts three sub-agents at once over this folder. They only read, and the offline model needs no
+              key and costs nothing.
             </p>
-            <Button look="primary" className="mt-3" disabled={busy} onClick={() => void start(example)}>
+            <Button look="primary" className="mt-3" disabled={busy} onClick={() => void runExample()}>
               Run the example
               <ArrowRight size={14} />
             </Button>

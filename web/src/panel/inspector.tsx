@@ -10,7 +10,7 @@ import { stopAgent, stopChat } from "../state/act";
 import { loadAgent } from "../state/load";
 import { childrenOf, elapsed, family, used } from "../state/select";
 import { useStore } from "../state/store";
-import { clean, count, duration, exact, money, took, tokens } from "../text/format";
+import { clean, count, duration, exact, modelName, money, took, tokens } from "../text/format";
 import { shown } from "../text/states";
 import { useLoad, useNow } from "../ui/hooks";
 import { Button, Failure, Fold, Loading } from "../ui/kit";
@@ -183,7 +183,7 @@ function Facts({ agent }: { agent: Agent }) {
       money(sum.cost, sum.known) + of(agent.maxCostMicros, money),
       agent.childCostMicros ? `${money(agent.costMicros)} its own` : "",
     ],
-    ["Model", agent.model === "offline" ? "offline (fixed rules)" : clean(agent.model) || "default", ""],
+    ["Model", modelName(agent.model) || "default", ""],
   ];
   return (
     <dl className="mt-2 flex flex-wrap gap-x-5 gap-y-1 text-small">

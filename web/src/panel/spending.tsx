@@ -42,7 +42,7 @@ export function Growth({ chat }: { chat: string }) {
     <figure className="mt-5">
       <figcaption className="mb-2 text-small text-faint">{line.priced ? "Cost" : "Tokens"} over time</figcaption>
       <div className="flex gap-2">
-        <div className="figures flex w-14 flex-col justify-between text-right text-small text-faint">
+        <div className="figures flex w-16 shrink-0 flex-col whitespace-nowrap justify-between text-right text-small text-faint">
           <span>{write(line.total)}</span>
           <span>{write(line.total / 2)}</span>
           <span>0</span>
@@ -59,7 +59,7 @@ export function Growth({ chat }: { chat: string }) {
           <path d={path} fill="none" stroke="var(--accent)" strokeWidth="1.5" vectorEffect="non-scaling-stroke" />
         </svg>
       </div>
-      <div className="figures flex justify-between pt-1 pl-16 text-small text-faint">
+      <div className="figures flex justify-between pt-1 pl-18 text-small text-faint">
         <span>0</span>
         <span>{took(span)}</span>
       </div>

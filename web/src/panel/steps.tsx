@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import type { Agent } from "../api/types";
 import { ToolCallCard } from "../agents/toolcall";
 import { loadSteps } from "../state/load";
-import { byTurn, elapsed, inTree, within } from "../state/select";
+import { byTurn, elapsed, inTree, stateOf, within } from "../state/select";
 import { useStore } from "../state/store";
 import { clean, count, took } from "../text/format";
 import { shown } from "../text/states";
@@ -40,7 +40,7 @@ function Group({ agent, open }: { agent: Agent; open: boolean }) {
       className="mb-1"
       head={
         <span className="flex min-w-0 flex-1 items-center gap-2" style={{ paddingLeft: Math.min(agent.depth, 6) * 12 }}>
-          <StateIcon state={agent.state} size={13} alone />
+          <StateIcon state={stateOf(agent)} size={13} alone />
           <RoleIcon role={agent.role} />
           <span className="truncate font-medium text-text">{clean(agent.name)}</span>
           <span className="flex-1" />

@@ -4,12 +4,12 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ZoomIn, ZoomOut } from "lucide-react";
 import { memo, useMemo, useRef, useState } from "react";
-import type { Agent, Item } from "../api/types";
+import type { Agent, Item, ModelCall } from "../api/types";
 import { use } from "../text/activity";
 import { loadTimeline } from "../state/load";
-import { inTree, within } from "../state/select";
+import { inTree, stateOf, within } from "../state/select";
 import { useStore } from "../state/store";
-import { clean, took } from "../text/format";
+import { clean, modelName, took } from "../text/format";
 import { shown } from "../text/states";
 import { useLoad, useNow, useWidth } from "../ui/hooks";
 import { Empty, IconButton } from "../ui/kit";
@@ -28,6 +28,7 @@ const looks = {
   model: { word: "model", className: "bg-blue h-3" },
   tool: { word: "tool", className: "bg-green h-3" },
   wait: { word: "waits for you", className: "border border-amber bg-amber-wash h-3" },
+  retry: { word: "waits to retry", className: "border border-dashed border-amber h-2" },
   children: { word: "waits for sub-agents", className: "bg-strong h-1" },
   failed: { word: "failed call", className: "bg-red h-3" },
 };
@@ -66,13 +67,15 @@ export default function Timeline({ chat }: { chat: string }) {
           </span>
         ))}
         <span className="flex-1" />
-        <IconButton label="Zoom out" disabled={zoom <= 1} onClick={() => setZoom(Math.max(1, zoom / 2))}>
-          <ZoomOut size={15} />
-        </IconButton>
-        <span className="figures w-10 text-center">{zoom}×</span>
-        <IconButton label="Zoom in" disabled={zoom >= 256} onClick={() => setZoom(zoom * 2)}>
-          <ZoomIn size={15} />
-        </IconButton>
+        <span className="flex items-center">
+          <IconButton label="Zoom out" disabled={zoom <= 1} onClick={() => setZoom(Math.max(1, zoom / 2))}>
+            <ZoomOut size={15} />
+          </IconButton>
+          <span className="figures w-10 text-center">{zoom}×</span>
+          <IconButton label="Zoom in" disabled={zoom >= 256} onClick={() => setZoom(zoom * 2)}>
+            <ZoomIn size={15} />
+          </IconButton>
+        </span>
       </div>
       <div
         ref={box}
@@ -100,7 +103,7 @@ export default function Timeline({ chat }: { chat: string }) {
                   className="sticky left-0 z-10 flex shrink-0 items-center gap-1.5 border-r border-line bg-canvas text-left text-small"
                   style={{ width: names, paddingLeft: 8 + Math.min(a.depth, 5) * 10 }}
                 >
-                  <StateIcon state={a.state} size={12} alone />
+                  <StateIcon state={stateOf(a)} size={12} alone />
                   <RoleIcon role={a.role} size={12} />
                   <span className="truncate">{clean(a.name)}</span>
                 </button>
@@ -144,6 +147,8 @@ function Scale({ span, room }: { span: number; room: number }) {
   );
 }
 
+const answered = (c: ModelCall) => c.status === "replied" || c.status === "side";
+
 const Lane = memo(function Lane({ agent, x, until }: { agent: Agent; x: (at: number) => number; until: number }) {
   useLoad(`timeline ${agent.id}`, () => loadTimeline(agent.chatId, agent.id));
   const tools = useStore((s) => s.data.toolCalls[agent.id]);
@@ -161,18 +166,25 @@ const Lane = memo(function Lane({ agent, x, until }: { agent: Agent; x: (at: num
         title: use(c.toolName, c.args),
       });
     }
-    for (const c of Object.values(models ?? {}))
+    const tries = Object.values(models ?? {}).sort((a, b) => a.startedAt - b.startedAt);
+    for (const [i, c] of tries.entries()) {
+      if (!answered(c)) {
+        const next = tries.slice(i + 1).find((t) => t.turn === c.turn && t.try > c.try);
+        const to = next?.startedAt ?? (agent.state === "retrying" ? until : 0);
+        if (to > c.endedAt) out.push({ key: `${c.id} retry`, from: c.endedAt, to, kind: "retry", title: c.errorKind ?? "" });
+      }
       out.push({
         key: c.id,
         from: c.startedAt,
         to: c.endedAt,
-        kind: c.status === "replied" || c.status === "side" ? "model" : "failed",
-        title: `${c.model}${c.error ? `: ${c.error}` : ""}`,
+        kind: answered(c) ? "model" : "failed",
+        title: `${modelName(c.model)}${c.error ? `: ${c.error}` : ""}`,
       });
+    }
     for (const i of Object.values<Item>(items))
       if (i.agentId === agent.id) out.push({ key: i.id, from: i.createdAt, to: i.closedAt || until, kind: "wait", title: i.kind });
     return out;
-  }, [tools, models, items, agent.id, until]);
+  }, [tools, models, items, agent.id, agent.state, until]);
   const end = agent.endedAt || (shown(agent.state).live ? until : agent.updatedAt);
   return (
     <span className="relative block flex-1">

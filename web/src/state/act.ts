@@ -5,6 +5,7 @@ import { api } from "../api/client";
 import type { Answer, Attachment, Item } from "../api/types";
 import { go } from "../ui/route";
 import { reason } from "./load";
+import { budget } from "./settings";
 import { notify, read, write } from "./store";
 
 const letters = "abcdefghijklmnopqrstuvwxyz234567";
@@ -56,7 +57,9 @@ async function attempt(what: string, run: () => Promise<unknown>): Promise<boole
 export async function newChat(text: string, options: { role?: string; model?: string; attachments?: Attachment[] } = {}): Promise<boolean> {
   const { attachments = [], ...rest } = options;
   return attempt("The chat was not created", async () => {
-    const made = await api.createChat(attachments.length > 0 ? rest : { ...rest, text });
+    const costMicros = await budget().catch(() => 0);
+    const limits = costMicros > 0 ? { limits: { costMicros } } : {};
+    const made = await api.createChat({ ...rest, ...limits, ...(attachments.length > 0 ? {} : { text }) });
     if (attachments.length > 0) send(made.chat.id, text, attachments);
     go(`/chats/${made.chat.id}`);
   });

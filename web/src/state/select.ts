@@ -96,15 +96,17 @@ export const textOf = (m: Message) => m.parts.flatMap((p) => (p.type === "text" 
 /** A chat works while its orchestrator or anyone below does. */
 export const isBusy = (state: string | undefined) => Boolean(state && shown(state).live);
 
-/** The state a chat is shown with: what waits for the user first; a chat at rest is done, or new. */
+/** The state an agent is shown with: an orchestrator at rest is done, or new. */
+export function stateOf(a: Pick<Agent, "state" | "turns" | "error" | "parent">): string {
+  if (a.parent || a.state !== "idle") return a.state;
+  return a.error ? "failed" : a.turns > 0 ? "completed" : "idle";
+}
+
+/** The state a chat is shown with: what waits for the user first. */
 export function chatState(s: State, chat: string): string {
   if (waitingIn(s, chat) > 0) return "awaiting_approval";
-  const root = s.agents[chat];
-  const row = s.chats[chat];
-  const state = root?.state ?? row?.state ?? "idle";
-  if (state !== "idle") return state;
-  if (root?.error) return "failed";
-  return (root?.turns ?? row?.turns ?? 0) > 0 ? "completed" : "idle";
+  const shownBy = s.agents[chat] ?? s.chats[chat];
+  return shownBy ? stateOf(shownBy) : "idle";
 }
 
 export function byTurn(calls: Docs<ToolCall> | undefined): ToolCall[] {

@@ -78,6 +78,12 @@ export function lastLine(text: string): string {
   return oneLine(trimmed.slice(trimmed.lastIndexOf("\n") + 1));
 }
 
+/** modelName writes a model; a script is named by its file. */
+export function modelName(model: string): string {
+  if (model === "offline") return "offline (fixed rules)";
+  return clean(model.startsWith("scripted:") ? `script ${model.slice(model.lastIndexOf("/") + 1).replace("scripted:", "")}` : model);
+}
+
 /** plain takes the signs of Markdown out of a line. */
 export const plain = (text: string) =>
   text

@@ -69,11 +69,9 @@ export function useLoad<T>(key: string, load: () => Promise<T>): { value: T | nu
 }
 
 /** useWidth measures an element. */
-export function useWidth<T extends HTMLElement>(): [React.RefObject<T | null>, number] {
-  const ref = useRef<T>(null);
+export function useWidth<T extends HTMLElement>(): [(el: T | null) => void, number] {
   const [width, setWidth] = useState(0);
-  useEffect(() => {
-    const el = ref.current;
+  const ref = useCallback((el: T | null) => {
     if (!el) return;
     const observer = new ResizeObserver(([entry]) => entry && setWidth(entry.contentRect.width));
     observer.observe(el);
