@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -30,7 +31,15 @@ A price that is not known is shown as unknown, never as zero.
 Local servers are looked for where they usually listen on this machine; with
 CADRE_LOCAL=off only those that are configured are asked.
 
-With --provider the models of that provider are listed, configured or not.`,
+With --provider the models of that provider are listed, configured or not.
+
+A provider is configured by these variables, a key and if need be an address:
+` + environment() + `
+What else can be said of one stands in the configuration file, under
+providers.NAME: kind (anthropic, openai, openai-responses or gemini), base_url,
+key_env, headers, query, effort, idle (how long it may be silent, such as 2m)
+and stream (false: answers come in one piece); and under its models their
+window, max_output, price and abilities.`,
 		Example: `  cadre models
   cadre models --provider anthropic
   cadre models --provider ollama --live --json`,
@@ -61,6 +70,15 @@ With --provider the models of that provider are listed, configured or not.`,
 	f.BoolVar(&live, "live", false, "ask the provider itself for its list")
 	f.BoolVar(&asJSON, "json", false, "one JSON object")
 	return cmd
+}
+
+// environment lists the variables that configure providers.
+func environment() string {
+	var b strings.Builder
+	for _, v := range catalogue.Environment() {
+		fmt.Fprintf(&b, "\n  %-10s %s", v.Provider, strings.Join(slices.Concat(v.Keys, v.Bases), ", "))
+	}
+	return b.String() + "\n"
 }
 
 // catalogueHere is the catalogue of the configuration that counts in the

@@ -7,9 +7,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cadre-dev/cadre/internal/llm/catalogue"
 )
 
 // listedModels is what cadre models --json tells.
@@ -230,4 +234,27 @@ func TestBrokenConfiguration(t *testing.T) {
 	missing := f.work + "/nowhere.yaml"
 	f.env = []string{"CADRE_CONFIG=" + missing}
 	f.run(exitFailed, "doctor").wants(t, missing, "CADRE_CONFIG")
+}
+
+// TestVariablesAreTold: what configures a provider stands in the help and in
+// the README.
+func TestVariablesAreTold(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	help := newFolder(t).run(0, "models", "--help").out
+	for _, v := range catalogue.Environment() {
+		for _, name := range append([]string{v.Provider}, slices.Concat(v.Keys, v.Bases)...) {
+			if !strings.Contains(help, name) || !strings.Contains(string(readme), name) {
+				t.Errorf("%s: the help or the README lacks %s", v.Provider, name)
+			}
+		}
+	}
+	for _, name := range []string{"CADRE_LOCAL", "idle", "stream"} {
+		if !strings.Contains(help, name) || !strings.Contains(string(readme), name) {
+			t.Errorf("the help or the README lacks %s", name)
+		}
+	}
 }

@@ -3,6 +3,7 @@
 package catalogue
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cadre-dev/cadre/internal/config"
@@ -104,6 +105,22 @@ var vendors = []vendor{
 		name: "vllm", kind: config.KindOpenAI, base: "http://127.0.0.1:8000/v1",
 		bases: []string{"VLLM_BASE_URL"}, keys: []string{"VLLM_API_KEY"}, local: true,
 	},
+}
+
+// Variables are those of the environment that configure a provider.
+type Variables struct {
+	Provider string
+	Keys     []string // the first that is set counts
+	Bases    []string // likewise for its address; none: it has but one
+}
+
+// Environment returns the variables of all providers that are built in.
+func Environment() []Variables {
+	out := make([]Variables, len(vendors))
+	for i, v := range vendors {
+		out[i] = Variables{v.name, slices.Concat(v.bearers, v.keys), v.bases}
+	}
+	return out
 }
 
 // providerName is the name under which a provider is known here.
