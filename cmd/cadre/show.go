@@ -259,6 +259,8 @@ type shownAgent struct {
 	Model     string   `json:"model"`
 	State     string   `json:"state"`
 	Ended     bool     `json:"ended"`
+	WaitsFor  string   `json:"waits_for,omitempty"`   // at the model: a place, or a retry after a failure
+	Until     string   `json:"waits_until,omitempty"` // if that is known
 	ErrorKind string   `json:"error_kind,omitempty"`
 	Error     string   `json:"error,omitempty"`
 	Task      string   `json:"task,omitempty"`
@@ -294,7 +296,10 @@ func describe(t *view.Tree, a *view.Agent, asOf time.Time) shownAgent {
 		ID: a.ID, Parent: a.Agent.Parent, Path: a.Path, Role: a.Role, Model: a.Model, State: a.Status, Ended: a.Over(),
 		ErrorKind: a.Task.ErrorKind, Error: a.Task.Error, Task: a.Task.Instruction, Result: a.Task.Result,
 		Turns: a.Turns, Tokens: a.Tokens, ElapsedMS: t.Elapsed(a, asOf).Milliseconds(), ActiveMS: a.ActiveMS,
-		CreatedAt: view.Time(a.CreatedAt),
+		CreatedAt: view.Time(a.CreatedAt), WaitsFor: a.Why,
+	}
+	if a.Until > 0 {
+		out.Until = view.Time(a.Until)
 	}
 	if !a.Unpriced {
 		out.CostUSD = view.USD(&a.Cost)

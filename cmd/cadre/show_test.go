@@ -6,6 +6,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -41,6 +42,26 @@ func TestShowFailedTries(t *testing.T) {
 	if failed, said := strings.Index(text, "Model call failed"), strings.Index(text, "Uses spawn_agents"); failed < 0 || failed > said {
 		t.Errorf("the failed try does not come before what came of the next:\n%s", text)
 	}
+}
+
+// TestShowWaiting: what an agent waits for, and until when, is told meanwhile.
+func TestShowWaiting(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.house(f.start("dev", "model-server", f.write("script.yaml", "agents:\n- turns: [{text: later, fault: {status: 429, retry_after: 1h, times: 1}}]\n")).
+		await("it listens", func(text string) bool { return strings.HasPrefix(text, "http://127.0.0.1:") })[0], "")
+	p := f.start("run", "--json", "--model", "house/m", "say it")
+	p.await("it waits", func(text string) bool { return strings.Contains(text, `"waitsUntil":`) })
+	var chat struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal([]byte(f.run(0, "show", "--json").out), &chat); err != nil {
+		t.Fatal(err)
+	}
+	f.run(0, "show", chat.ID, "--json").wants(t, `"state":"retrying"`, `"waits_for":"rate_limit"`, `"waits_until":"2`)
+	f.run(0, "show", chat.ID).wants(t, "retrying", "rate limit")
+	p.signal(os.Interrupt)
+	p.wait()
 }
 
 // TestShowCleared: results that no longer fit are cleared for the model, and
