@@ -59,8 +59,8 @@ window, max_output, price and abilities.`,
 					return err
 				}
 			}
-			if provider != "" && len(models) == 0 {
-				return usage("nothing is known of a provider %q; `cadre doctor` lists those that there are", provider)
+			if provider != "" && len(models) == 0 && !live {
+				return noModels(c, provider)
 			}
 			return printModels(cmd, c, models, asJSON)
 		}),
@@ -70,6 +70,20 @@ window, max_output, price and abilities.`,
 	f.BoolVar(&live, "live", false, "ask the provider itself for its list")
 	f.BoolVar(&asJSON, "json", false, "one JSON object")
 	return cmd
+}
+
+// noModels says why there are no models of a provider, and what to do.
+func noModels(c *catalogue.Catalogue, name string) error {
+	p, err := c.Provider(name)
+	switch {
+	case err != nil:
+		return usage("%v", err)
+	case p.Local:
+		return failed(fmt.Errorf("no %s answers at %s, or it has no model", p.Name, p.BaseURL), "start it, or name its address: see `cadre models --help`")
+	case !p.Ready:
+		return wrong(fmt.Errorf("the models of %s are not in the built-in list, and it cannot be asked yet", p.Name), p.Missing)
+	}
+	return wrong(fmt.Errorf("the models of %s are not in the built-in list", p.Name), fmt.Sprintf("ask it with `cadre models --provider %s --live`", p.Name))
 }
 
 // environment lists the variables that configure providers.

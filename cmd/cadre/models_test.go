@@ -99,7 +99,7 @@ func TestModelsOffline(t *testing.T) {
 		t.Errorf("offline is listed %d times", offline)
 	}
 	f.run(0, "models").wants(t, "offline", "free", "if none is named: offline (no provider is configured)")
-	f.run(exitUsage, "models", "--provider", "nobody").wants(t, `"nobody"`, "`cadre doctor`")
+	f.run(exitUsage, "models", "--provider", "nobody").wants(t, `"nobody"`, "there are anthropic")
 	f.run(exitUsage, "models", "--provider", "nobody", "--json").wants(t, `"nobody"`)
 	f.run(exitUsage, "models", "--live").wants(t, "--provider")
 	f.run(exitUsage, "models", "x")
@@ -234,6 +234,18 @@ func TestBrokenConfiguration(t *testing.T) {
 	missing := f.work + "/nowhere.yaml"
 	f.env = []string{"CADRE_CONFIG=" + missing}
 	f.run(exitFailed, "doctor").wants(t, missing, "CADRE_CONFIG")
+}
+
+// TestNoModels: why there are none, and what to do.
+func TestNoModels(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.env = []string{"CADRE_LOCAL=off", "OLLAMA_HOST=http://127.0.0.1:1"}
+	f.run(exitUsage, "models", "--provider", "nobody").wants(t, `there is no provider "nobody"`, "anthropic, openai")
+	f.run(exitFailed, "models", "--provider", "ollama").wants(t, "no ollama answers at http://127.0.0.1:1/v1", "start it")
+	f.run(exitUsage, "models", "--provider", "together").wants(t, "not in the built-in list", "set TOGETHER_API_KEY")
+	f.env = append(f.env, "TOGETHER_API_KEY="+testKey)
+	f.run(exitUsage, "models", "--provider", "together").wants(t, "not in the built-in list", "cadre models --provider together --live")
 }
 
 // TestVariablesAreTold: what configures a provider stands in the help and in

@@ -26,10 +26,10 @@ const maxAnswer = 16 << 20
 // Fetch asks a provider for the models it has now, and adds what is known of
 // them here. The error contains no key.
 func (c *Catalogue) Fetch(ctx context.Context, provider string) ([]Model, error) {
-	p := c.provider(provider)
-	if p == nil {
-		return nil, fmt.Errorf("there is no provider %q; there are %s", provider, strings.Join(c.providerNames(), ", "))
+	if _, err := c.Provider(provider); err != nil {
+		return nil, err
 	}
+	p := c.provider(provider)
 	if !p.ready() {
 		return nil, fmt.Errorf("%s cannot be used yet: %s", p.name, p.missing)
 	}

@@ -22,9 +22,11 @@
 package catalogue
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -191,12 +193,26 @@ func (c *Catalogue) Providers() []Provider {
 	all := c.providers()
 	out := make([]Provider, len(all))
 	for i, p := range all {
-		out[i] = Provider{
-			Name: p.name, Kind: p.kind, BaseURL: config.SafeURL(p.base), Local: p.vendor.local,
-			Ready: p.ready(), KeyFrom: p.keyFrom, Missing: p.missing,
-		}
+		out[i] = p.public()
 	}
 	return out
+}
+
+// Provider returns a provider by its name or another name of it. The error says
+// which there are.
+func (c *Catalogue) Provider(name string) (Provider, error) {
+	p := c.provider(name)
+	if p == nil {
+		return Provider{}, fmt.Errorf("there is no provider %q; there are %s", name, strings.Join(c.providerNames(), ", "))
+	}
+	return p.public(), nil
+}
+
+func (p *provider) public() Provider {
+	return Provider{
+		Name: p.name, Kind: p.kind, BaseURL: config.SafeURL(p.base), Local: p.vendor.local,
+		Ready: p.ready(), KeyFrom: p.keyFrom, Missing: p.missing,
+	}
 }
 
 // provider finds a provider by name or by one of its other names.
