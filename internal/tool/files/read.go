@@ -127,7 +127,7 @@ func show(ctx context.Context, source io.Reader, name string, info fs.FileInfo, 
 		if kind, ok := imageType(head); ok {
 			return readImage(text.r, name, kind, info.Size())
 		}
-		return tool.Result{}, fmt.Errorf("%s is a binary file (%s, %s) and is not shown", shown(name), mediaType(head), bytesText(info.Size()))
+		return tool.Result{}, fmt.Errorf("%s is a binary file (%s, %s) and is not shown; pictures can be, as PNG, JPEG, GIF or WebP", shown(name), mediaType(head), bytesText(info.Size()))
 	}
 	text.skipBOM()
 	answer, err := numbered(text, info, in.Offset.or(1), in.Limit.or(readLines))

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/tool"
 )
 
@@ -46,39 +47,15 @@ func runReadImage(ctx context.Context, env tool.Env, input json.RawMessage) (too
 	if err != nil {
 		return tool.Result{}, err
 	}
-	f, err := openFolder(env)
+	env.Ledger = nil // a text that is not shown was not seen
+	res, err := runRead(ctx, env, input)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	defer f.close()
-	name, info, err := f.locate(in.Path)
-	if err != nil {
-		return tool.Result{}, err
+	for _, p := range res.Parts {
+		if _, ok := p.(message.ImagePart); ok {
+			return res, nil
+		}
 	}
-	if info.IsDir() {
-		return tool.Result{}, fmt.Errorf("%s is a folder: name an image file in it", shown(name))
-	}
-	file, info, err := f.open(name)
-	if err != nil {
-		return tool.Result{}, f.explain(name, err)
-	}
-	defer func() { _ = file.Close() }()
-
-	text := newLines(0)
-	text.reset(ctx, file)
-	head, err := text.head()
-	switch {
-	case err != nil:
-		return tool.Result{}, fmt.Errorf("reading %s: %w", shown(name), err)
-	case len(head) == 0:
-		return tool.Result{}, fmt.Errorf("%s is empty (0 bytes), not an image", shown(name))
-	case !isBinary(head):
-		return tool.Result{}, fmt.Errorf("%s is a text file, not an image: use Read", shown(name))
-	}
-	kind, ok := imageType(head)
-	if !ok {
-		return tool.Result{}, fmt.Errorf("%s is no image that can be shown (%s, %s): convert it to PNG, JPEG, GIF or WebP first",
-			shown(name), mediaType(head), bytesText(info.Size()))
-	}
-	return readImage(text.r, name, kind, info.Size())
+	return tool.Result{}, fmt.Errorf("%s is a text file or empty, not an image: use Read", in.Path)
 }

@@ -60,15 +60,15 @@ func TestReadImage(t *testing.T) {
 		t.Errorf("a link: %q, %v", action.Paths, err)
 	}
 	for path, want := range map[string]string{
-		"text.png":         "text.png is a text file, not an image: use Read",
-		"gif.txt":          "gif.txt is a text file, not an image",
-		"empty.png":        "is empty (0 bytes)",
-		"doc.pdf":          "(application/pdf, 9 B): convert it to PNG",
-		"icon.bmp":         "(image/bmp, 6 B): convert it to PNG",
+		"text.png":         "text.png is a text file or empty, not an image: use Read",
+		"gif.txt":          "gif.txt is a text file or empty, not an image",
+		"empty.png":        "text file or empty",
+		"doc.pdf":          "(application/pdf, 9 B) and is not shown; pictures can be, as PNG",
+		"icon.bmp":         "(image/bmp, 6 B) and is not shown; pictures can be, as PNG",
 		"cut.png":          "is not a valid image",
 		"wide.png":         "8001×1 pixels; at most 8000 a side",
 		"large.png":        "at most 5 MB can be shown",
-		"a":                "is a folder: name an image file in it",
+		"a":                "is a folder",
 		"nowhere.png":      "nowhere.png",
 		"../x.png":         "outside the working folder",
 		"/etc/passwd":      "outside the working folder",

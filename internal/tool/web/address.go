@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -98,21 +99,31 @@ func (r *refusal) Error() string {
 
 // guard decides which hosts and addresses may be reached.
 type guard struct {
-	hosts []string // lower case; "*.x" stands for all below x
+	hosts []allowedHost
 	nets  []netip.Prefix
+}
+
+type allowedHost struct {
+	name string // lower case; "*.x" stands for all below x
+	port string // empty: any
 }
 
 func newGuard(hosts, nets []string) (guard, error) {
 	var g guard
 	var errs []error
 	for _, h := range hosts {
-		name := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(h)), ".")
+		name, port := strings.ToLower(strings.TrimSpace(h)), ""
+		if host, number, err := net.SplitHostPort(name); err == nil {
+			name, port = host, number
+		}
+		name = strings.TrimSuffix(name, ".")
 		rest := strings.TrimPrefix(name, "*.")
-		if rest == "" || strings.ContainsAny(rest, "*/:@ ") {
-			errs = append(errs, fmt.Errorf("allowed host %q: write a name such as wiki.example.org or *.example.org, without scheme and port", h))
+		_, portErr := strconv.ParseUint(port, 10, 16)
+		if _, err := netip.ParseAddr(rest); port != "" && portErr != nil || err != nil && (rest == "" || strings.ContainsAny(rest, "*/:@ ")) {
+			errs = append(errs, fmt.Errorf("allowed host %q: write a name such as wiki.example.org, *.example.org or localhost:3000, without a scheme", h))
 			continue
 		}
-		g.hosts = append(g.hosts, name)
+		g.hosts = append(g.hosts, allowedHost{name, port})
 	}
 	for _, n := range nets {
 		prefix, err := netip.ParsePrefix(n)
@@ -129,10 +140,10 @@ func newGuard(hosts, nets []string) (guard, error) {
 }
 
 // exempts says whether the rule does not hold for host, whatever its address.
-func (g guard) exempts(host string) bool {
+func (g guard) exempts(host, port string) bool {
 	for _, h := range g.hosts {
-		below, wild := strings.CutPrefix(h, "*")
-		if host == h || wild && strings.HasSuffix(host, below) {
+		below, wild := strings.CutPrefix(h.name, "*")
+		if (h.port == "" || h.port == port) && (host == h.name || wild && strings.HasSuffix(host, below)) {
 			return true
 		}
 	}
@@ -140,9 +151,9 @@ func (g guard) exempts(host string) bool {
 }
 
 // checkIP refuses an address of host that may not be reached.
-func (g guard) checkIP(host string, ip netip.Addr) error {
+func (g guard) checkIP(host, port string, ip netip.Addr) error {
 	kind := kindOf(ip)
-	if kind == "" || g.exempts(host) {
+	if kind == "" || g.exempts(host, port) {
 		return nil
 	}
 	for _, n := range g.nets {
@@ -154,12 +165,12 @@ func (g guard) checkIP(host string, ip netip.Addr) error {
 }
 
 // checkName refuses a host that need not be looked up to be refused.
-func (g guard) checkName(host string) error {
+func (g guard) checkName(host, port string) error {
 	if ip, err := netip.ParseAddr(host); err == nil {
-		return g.checkIP(host, ip)
+		return g.checkIP(host, port, ip)
 	}
 	// Allowed networks do not make these pass: whoever wants them names them.
-	if (host == "localhost" || strings.HasSuffix(host, ".localhost")) && !g.exempts(host) {
+	if (host == "localhost" || strings.HasSuffix(host, ".localhost")) && !g.exempts(host, port) {
 		return &refusal{host: host, kind: "a loopback"}
 	}
 	return nil
@@ -168,7 +179,7 @@ func (g guard) checkName(host string) error {
 // dial connects to address, a host and a port. The operating system is given
 // an address only after it has passed the rule.
 func (g guard) dial(ctx context.Context, resolver *net.Resolver, network, address string) (net.Conn, error) {
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +191,7 @@ func (g guard) dial(ctx context.Context, resolver *net.Resolver, network, addres
 			if err != nil {
 				return fmt.Errorf("reading the address of %s: %w", host, err)
 			}
-			return g.checkIP(host, to.Addr())
+			return g.checkIP(host, port, to.Addr())
 		},
 	}
 	return d.DialContext(ctx, network, address)
@@ -189,7 +200,7 @@ func (g guard) dial(ctx context.Context, resolver *net.Resolver, network, addres
 // checkResolved looks host up and refuses it if any of its addresses may not
 // be reached. It is for requests through a proxy, which makes the connection
 // itself: a name that only the proxy can look up passes.
-func (g guard) checkResolved(ctx context.Context, resolver *net.Resolver, host string) error {
+func (g guard) checkResolved(ctx context.Context, resolver *net.Resolver, host, port string) error {
 	if resolver == nil {
 		resolver = net.DefaultResolver
 	}
@@ -198,7 +209,7 @@ func (g guard) checkResolved(ctx context.Context, resolver *net.Resolver, host s
 		return ctx.Err()
 	}
 	for _, ip := range ips {
-		if err := g.checkIP(host, ip); err != nil {
+		if err := g.checkIP(host, port, ip); err != nil {
 			return err
 		}
 	}

@@ -143,16 +143,28 @@ func TestAllowances(t *testing.T) {
 		{"any.example", "8.8.8.8", true},
 	}
 	for _, tc := range tests {
-		if err := g.checkIP(tc.host, netip.MustParseAddr(tc.ip)); (err == nil) != tc.ok {
+		if err := g.checkIP(tc.host, "80", netip.MustParseAddr(tc.ip)); (err == nil) != tc.ok {
 			t.Errorf("%s at %s: %v", tc.host, tc.ip, err)
 		}
 	}
-	if err := g.checkName("localhost"); err != nil {
+	if err := g.checkName("localhost", "80"); err != nil {
 		t.Error(err)
+	}
+	if g, err = newGuard([]string{"localhost:3000", "127.0.0.1:3000", "[::1]:3000", "*.lab.example:3000"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"localhost", "127.0.0.1", "::1", "a.lab.example"} {
+		if err := g.checkIP(host, "3000", netip.MustParseAddr("127.0.0.1")); err != nil {
+			t.Errorf("a port that is allowed: %v", err)
+		}
+		if g.checkIP(host, "3001", netip.MustParseAddr("127.0.0.1")) == nil || g.checkName("127.0.0.1", "80") == nil {
+			t.Errorf("%s: another port is allowed, too", host)
+		}
 	}
 	for _, o := range []Options{
 		{AllowHosts: []string{"http://a"}},
-		{AllowHosts: []string{"a:80"}},
+		{AllowHosts: []string{"a:x"}},
+		{AllowHosts: []string{"a:70000"}},
 		{AllowHosts: []string{"*"}},
 		{AllowHosts: []string{""}},
 		{AllowHosts: []string{"a.*.b"}},

@@ -35,7 +35,7 @@ const (
 // Options say what web_fetch may reach. The zero value is public addresses
 // only, without a proxy.
 type Options struct {
-	AllowHosts []string // hosts that may have any address, such as wiki.corp.example or *.corp.example
+	AllowHosts []string // hosts that may have any address, such as wiki.corp.example, *.corp.example or localhost:3000
 	AllowNets  []string // networks or addresses that may be reached though they are not public
 
 	// Proxy is the URL of an HTTP or SOCKS proxy for all requests. Proxies of
@@ -133,7 +133,7 @@ func (f *fetcher) read(input json.RawMessage) (fetchInput, *url.URL, error) {
 	if err != nil {
 		return in, nil, err
 	}
-	return in, u, f.guard.checkName(u.Hostname())
+	return in, u, f.guard.checkName(u.Hostname(), portOf(u))
 }
 
 func (f *fetcher) plan(_ context.Context, _ tool.Env, input json.RawMessage) (tool.Action, error) {
@@ -152,7 +152,7 @@ func (f *fetcher) run(ctx context.Context, _ tool.Env, input json.RawMessage) (t
 	within, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	if f.proxied {
-		if err := f.guard.checkResolved(within, f.resolver, u.Hostname()); err != nil {
+		if err := f.guard.checkResolved(within, f.resolver, u.Hostname(), portOf(u)); err != nil {
 			return tool.Result{}, err
 		}
 	}

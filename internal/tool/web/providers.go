@@ -4,6 +4,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,7 @@ func providers() map[string]provider {
 	return map[string]provider{
 		"tavily": {
 			name: "Tavily", baseURL: "https://api.tavily.com", needKey: true,
-			request: tavilyRequest, results: tavilyResults, detail: tavilyDetail,
+			request: tavilyRequest, results: plainResults, detail: tavilyDetail,
 			advice: map[int]string{
 				432: "the plan is used up: the user has to look at the account",
 				433: "the pay-as-you-go limit is reached: the user has to look at the account",
@@ -33,7 +34,7 @@ func providers() map[string]provider {
 		},
 		"searxng": {
 			name:    "SearXNG",
-			request: searxngRequest, results: searxngResults, detail: func([]byte) string { return "" },
+			request: searxngRequest, results: plainResults, detail: func([]byte) string { return "" },
 			advice: map[int]string{
 				403: "the instance gives no JSON: its settings.yml needs json under search.formats",
 				429: "the instance limits robots: the user has to allow this client, or use an own instance",
@@ -60,28 +61,6 @@ func tavilyRequest(ctx context.Context, base, key string, in searchInput) (*http
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+key)
 	return req, nil
-}
-
-func tavilyResults(body []byte) ([]found, error) {
-	var answer struct {
-		Results *[]struct {
-			Title         string `json:"title"`
-			URL           string `json:"url"`
-			Content       string `json:"content"`
-			PublishedDate string `json:"published_date"`
-		} `json:"results"`
-	}
-	if err := decodeAnswer(body, &answer); err != nil {
-		return nil, err
-	}
-	if answer.Results == nil {
-		return nil, errors.New("it has no results")
-	}
-	var list []found
-	for _, r := range *answer.Results {
-		list = append(list, found{r.Title, r.URL, r.PublishedDate, r.Content})
-	}
-	return list, nil
 }
 
 func tavilyDetail(body []byte) string {
@@ -168,13 +147,15 @@ func searxngRequest(ctx context.Context, base, key string, in searchInput) (*htt
 	return req, nil
 }
 
-func searxngResults(body []byte) ([]found, error) {
+// plainResults reads the form that Tavily and SearXNG share but for one name.
+func plainResults(body []byte) ([]found, error) {
 	var answer struct {
 		Results *[]struct {
-			Title         string `json:"title"`
-			URL           string `json:"url"`
-			Content       string `json:"content"`
-			PublishedDate string `json:"publishedDate"`
+			Title   string `json:"title"`
+			URL     string `json:"url"`
+			Content string `json:"content"`
+			Tavily  string `json:"published_date"`
+			SearXNG string `json:"publishedDate"`
 		} `json:"results"`
 	}
 	if err := decodeAnswer(body, &answer); err != nil {
@@ -185,7 +166,7 @@ func searxngResults(body []byte) ([]found, error) {
 	}
 	var list []found
 	for _, r := range *answer.Results {
-		list = append(list, found{r.Title, r.URL, r.PublishedDate, r.Content})
+		list = append(list, found{r.Title, r.URL, cmp.Or(r.Tavily, r.SearXNG), r.Content})
 	}
 	return list, nil
 }

@@ -4,6 +4,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -85,6 +86,9 @@ func escapeQuery(query string) string {
 	}
 	return b.String()
 }
+
+// portOf is the port that is connected to.
+func portOf(u *url.URL) string { return cmp.Or(u.Port(), defaultPort(u.Scheme)) }
 
 func defaultPort(scheme string) string {
 	if scheme == "https" {
