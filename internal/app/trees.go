@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +87,10 @@ func (t *trees) Inspect(ctx context.Context, agent, origin string) (orchestrate.
 	for _, f := range diff.Files {
 		w.Files = append(w.Files, f.Path)
 	}
+	if len(diff.Skipped) > 0 {
+		w.Files = append(w.Files, diff.Skipped...)
+		w.Diff += fmt.Sprintf("[in submodules or other repositories, and therefore not carried over but put aside when this is settled: %s]\n", strings.Join(diff.Skipped, ", "))
+	}
 	return w, nil
 }
 
@@ -109,11 +114,19 @@ func (t *trees) Settle(ctx context.Context, agent, origin, how string) (string, 
 	case "accept", "merge":
 		return t.apply(ctx, tree, how == "merge")
 	case "keep":
+		aside, err := t.putAside(ctx, tree)
+		if err != nil {
+			return "", err
+		}
 		if err := worktree.Keep(ctx, tree); err != nil {
 			return "", err
 		}
 		t.forget(agent)
-		return "kept on branch " + tree.Branch, nil
+		return "kept on branch " + tree.Branch + aside, nil
+	}
+	aside, err := t.putAside(ctx, tree)
+	if err != nil {
+		return "", err
 	}
 	file := filepath.Join(t.root, agent+".patch")
 	kept := false
@@ -128,10 +141,41 @@ func (t *trees) Settle(ctx context.Context, agent, origin, how string) (string, 
 		return "", err
 	}
 	t.forget(agent)
-	if !kept {
+	if !kept && aside == "" {
 		return "discarded; there was nothing in it", nil
 	}
-	return "discarded; the patch is kept in " + file, nil
+	if !kept {
+		return "discarded" + aside, nil
+	}
+	return "discarded; the patch is kept in " + file + aside, nil
+}
+
+// putAside moves what no diff can carry out of a worktree that is about to be
+// removed: changes in submodules, and repositories that the agent made. It
+// tells where they are, if there are any.
+func (t *trees) putAside(ctx context.Context, tree worktree.Tree) (told string, err error) {
+	if _, err := os.Lstat(tree.Top); err != nil {
+		return "", nil //nolint:nilerr // the files are gone
+	}
+	diff, err := worktree.DiffOf(ctx, tree)
+	if err != nil {
+		return "", err
+	}
+	aside := filepath.Join(t.root, tree.Agent+".aside")
+	for _, name := range diff.Skipped {
+		from, to := filepath.Join(tree.Top, filepath.FromSlash(name)), filepath.Join(aside, filepath.FromSlash(name))
+		err := os.MkdirAll(filepath.Dir(to), 0o700)
+		if err == nil {
+			err = os.Rename(from, to)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it went with what it lies in
+			return "", fmt.Errorf("putting aside what is in %s: %w", name, err)
+		}
+	}
+	if len(diff.Skipped) == 0 {
+		return "", nil
+	}
+	return "; what lies in submodules or other repositories is in " + aside, nil
 }
 
 // apply puts the work into the folder that the worktree was made of.
@@ -151,12 +195,16 @@ func (t *trees) apply(ctx context.Context, tree worktree.Tree, markers bool) (st
 	if !out.Applied {
 		return "", fmt.Errorf("%w: %s; nothing was changed", orchestrate.ErrConflict, strings.Join(conflicts, ", "))
 	}
-	if err := worktree.Remove(ctx, tree); err != nil {
+	aside, err := t.putAside(ctx, tree)
+	if err == nil {
+		err = worktree.Remove(ctx, tree)
+	}
+	if err != nil {
 		return "", fmt.Errorf("the work is applied, but its worktree could not be removed: %w", err)
 	}
 	t.forget(tree.Agent)
 	if len(conflicts) > 0 {
-		return "merged; conflicts are marked in " + strings.Join(conflicts, ", "), nil
+		return "merged; conflicts are marked in " + strings.Join(conflicts, ", ") + aside, nil
 	}
-	return fmt.Sprintf("%d files changed in %s", len(out.Files), tree.Folder), nil
+	return fmt.Sprintf("%d files changed in %s%s", len(out.Files), tree.Folder, aside), nil
 }

@@ -227,3 +227,36 @@ agents:
 		t.Errorf("the file says %q", got)
 	}
 }
+
+// TestWorktreeWithRepositories: what lies in a repository inside the worktree
+// can be part of no difference. It is shown, and put aside whatever is decided.
+func TestWorktreeWithRepositories(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"accept", "merge", "keep", "discard"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			w := begin(t, setup{Shell: true, Git: true, Script: `
+agents:
+  - match: {role: main}
+    turns:
+      - calls: [{tool: delegate_to_agent, input: {role: general, task: make one, isolation: worktree}}]
+      - text: done
+  - match: {task: make one}
+    turns:
+      - calls: [{tool: Bash, input: {command: "git init -q inner && echo mine > inner/mine.txt && git -C inner add . && git -C inner -c user.name=a -c user.email=b commit -qm x"}}]
+      - text: made
+`})
+			w.say("go")
+			i := w.item("worktree", "k.1")
+			if !strings.Contains(i.Action, "put aside when this is settled: inner/") {
+				t.Errorf("the item shows %s", i.Action)
+			}
+			said := w.answer(i, orchestrate.Answer{How: how})
+			_, aside, _ := strings.Cut(said, "other repositories is in ")
+			if b, err := os.ReadFile(filepath.Join(aside, "inner", "mine.txt")); err != nil || string(b) != "mine\n" {
+				t.Errorf("%s says %q; put aside is %q, %v", how, said, b, err)
+			}
+			w.end()
+		})
+	}
+}
