@@ -106,7 +106,7 @@ func (g *globals) serve(cmd *cobra.Command, o *serveOptions) (err error) {
 		return err
 	}
 	defer func() { _ = l.Close() }() // the server may have closed it
-	a, err := app.Open(app.Options{Data: dir, Dir: cwd, Log: log})
+	a, err := app.Open(app.Options{Data: dir, Dir: cwd, Log: log, Version: thisVersion().Version})
 	if err != nil {
 		return g.notOpened(dir, err)
 	}

@@ -68,7 +68,10 @@ func (g *globals) run(cmd *cobra.Command, o *runOptions) (err error) {
 	s := &session{g: g, o: o, cmd: cmd, stops: listen(cmd.OutOrStdout())}
 	defer s.stops.close()
 	s.who = o.attendance(cmd)
-	s.app, err = app.Open(app.Options{Data: dir, Dir: o.project(cmd.Context(), dir), Log: log, Warn: func(text string) { warn(cmd, []string{text}) }, Record: o.record, Replay: o.replay, Mode: o.permissions})
+	s.app, err = app.Open(app.Options{
+		Data: dir, Dir: o.project(cmd.Context(), dir), Log: log, Warn: func(text string) { warn(cmd, []string{text}) },
+		Record: o.record, Replay: o.replay, Mode: o.permissions, Version: thisVersion().Version,
+	})
 	if err != nil {
 		return g.notOpened(dir, err)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/spelling"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
 	"github.com/cadre-dev/cadre/internal/tool"
+	"github.com/cadre-dev/cadre/internal/tracing"
 )
 
 // Options say how an App is made; the zero value of each field has a default.
@@ -34,6 +35,8 @@ type Options struct {
 	Dir  string // the folder whose project configuration counts
 	Log  *slog.Logger
 	Warn func(text string) // shows a person what is found out later than Open, such as that nothing confines commands; nil: it is logged only
+
+	Version string // of this program, as traces tell it
 
 	Record string // file to which all model calls are written
 	Replay string // file from which they are answered
@@ -61,6 +64,7 @@ type App struct {
 	Setup     Setup
 
 	tools      *tools
+	traces     *tracing.Tracer // nil: nobody asked for them
 	warnings   []string
 	player     *record.Player
 	endTraffic func() error
@@ -146,6 +150,7 @@ func (a *App) wire(o Options, c *config.Config, m *models) error {
 		MaxDepth: set.MaxDepth, Parallel: c.Agents.Parallel, Limits: agent.Limits{Agents: cmp.Or(c.Agents.Most, mostAgents), Tokens: c.Agents.Budget.Tokens, Cost: c.Agents.Budget.Cost},
 	})
 	a.Feed = feed.New(a.Store)
+	a.trace(o)
 	a.Engine = engine.New(engine.Config{
 		Store: a.Store, Performer: a.Performer, Feed: a.Feed,
 		Now: o.Now, NewID: o.NewID, Log: o.Log, Hold: o.Hold, Crash: o.Crash,
@@ -155,6 +160,33 @@ func (a *App) wire(o Options, c *config.Config, m *models) error {
 	a.Setup = Setup{models: a.Models, config: c, policy: t.policy, tools: t.registry, depth: set.MaxDepth, warnings: a.Warnings}
 	a.Inbox = &orchestrate.Inbox{Runtime: a.Engine, Store: a.Store, Trees: t.trees, Policy: policy}
 	return nil
+}
+
+// trace tells a collector what agents do, if the environment names one. What is
+// wrong with that is a warning: it keeps nobody from working.
+func (a *App) trace(o Options) {
+	wanted, err := tracing.Wanted(o.Env)
+	if wanted && !o.Hold {
+		a.traces, err = tracing.Start(context.Background(), tracing.Config{
+			Store: a.Store, Feed: a.Feed, Dir: o.Data, Version: o.Version, Env: o.Env, Log: o.Log,
+		})
+	}
+	if err != nil {
+		a.warnings = append(a.warnings, err.Error())
+	}
+}
+
+// tracesTime is how long the end waits for a collector.
+const tracesTime = 3 * time.Second
+
+// endTraces sends what has not been sent.
+func (a *App) endTraces() error {
+	if a.traces == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), tracesTime)
+	defer cancel()
+	return a.traces.Close(ctx)
 }
 
 // The defaults of what a configuration may say about agents.
@@ -206,6 +238,7 @@ func instructions(o Options) func(dir string) []role.Instruction {
 // is gone on with by the next process that recovers it.
 func (a *App) Close() error {
 	a.Engine.Close()
+	traced := a.endTraces()
 	a.Feed.Close()
-	return errors.Join(a.tools.close(), a.Store.Close(), a.endTraffic())
+	return errors.Join(traced, a.tools.close(), a.Store.Close(), a.endTraffic())
 }
