@@ -87,7 +87,7 @@ func wantTraces(t *testing.T, c *collector) {
 		drawn = append(drawn, tree(spans))
 	}
 	slices.Sort(drawn)
-	if want := []string{wholeTree, "invoke_agent main\n  chat scripted\n"}; !slices.Equal(drawn, want) {
+	if want := []string{"invoke_agent main\n  chat scripted\n", wholeTree}; !slices.Equal(drawn, want) {
 		t.Errorf("the traces are\n%s", strings.Join(drawn, "---\n"))
 	}
 }
