@@ -19,16 +19,16 @@ func newDB(g *globals) *cobra.Command {
 		Use:     "db",
 		Short:   "Look after the database",
 		Long:    "Commands that look after the database in the data folder.",
-		Example: "  cadre db check",
+		Example: "  cadre db check\n  cadre db backup cadre-backup.db",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return usage("say what to do: check") },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return usage("say what to do: check, backup or restore") },
 	}
-	cmd.AddCommand(newDBCheck(g))
+	cmd.AddCommand(newDBCheck(g), newDBBackup(g), newDBRestore(g))
 	return cmd
 }
 
 // salvage is what to do about a damaged database.
-const salvage = "if something is damaged, copy the data folder before anything else; then restore a copy, or salvage it with sqlite3's .recover"
+const salvage = "if something is damaged, copy the data folder before anything else; then restore a copy (`cadre db restore FILE`), or salvage it with sqlite3's .recover"
 
 func newDBCheck(g *globals) *cobra.Command {
 	var asJSON bool
