@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/api/wire"
 	"github.com/cadre-dev/cadre/internal/app"
 	"github.com/cadre-dev/cadre/internal/llm/catalogue"
+	"github.com/cadre-dev/cadre/internal/metrics"
 	"github.com/cadre-dev/cadre/internal/web"
 )
 
@@ -106,7 +108,8 @@ func (g *globals) serve(cmd *cobra.Command, o *serveOptions) (err error) {
 		return err
 	}
 	defer func() { _ = l.Close() }() // the server may have closed it
-	a, err := app.Open(app.Options{Data: dir, Dir: cwd, Log: log, Version: thisVersion().Version})
+	counters := metrics.New()
+	a, err := app.Open(app.Options{Data: dir, Dir: cwd, Log: log, Version: thisVersion().Version, Watch: counters.Watch})
 	if err != nil {
 		return g.notOpened(dir, err)
 	}
@@ -117,11 +120,12 @@ func (g *globals) serve(cmd *cobra.Command, o *serveOptions) (err error) {
 		return err
 	}
 	defer shut()
-	return g.serveOn(cmd, o, l, a, dir, cwd, loopback)
+	return g.serveOn(cmd, o, l, a, dir, cwd, loopback, counters)
 }
 
 // serveOn serves an open application.
-func (g *globals) serveOn(cmd *cobra.Command, o *serveOptions, l net.Listener, a *app.App, dir, cwd string, loopback bool) (err error) {
+func (g *globals) serveOn(cmd *cobra.Command, o *serveOptions, l net.Listener, a *app.App, dir, cwd string, loopback bool, counters *metrics.Counters) (err error) {
+	var recovered atomic.Bool
 	ctx := cmd.Context()
 	gate := access.New(a.Store, nil)
 	if err := gate.EnsureUser(ctx, access.LocalUser, localUser().Name); err != nil {
@@ -138,6 +142,7 @@ func (g *globals) serveOn(cmd *cobra.Command, o *serveOptions, l net.Listener, a
 		Store: a.Store, Feed: a.Feed, Engine: a.Engine, Inbox: a.Inbox, Gate: gate, NewChat: a.Performer.NewChat,
 		Roles: a.Roles, Models: func() wire.Models { return modelsOf(a.Models) }, Tool: a.Setup.Tool, Setup: a.Setup, Web: page,
 		Dir: cwd, Version: thisVersion().Version, Hosts: o.hosts, Open: !loopback, Secure: o.cert != "", Pprof: o.pprof, Log: g.log,
+		Ready: recovered.Load, Collectors: counters.Collectors(),
 	})
 	if err != nil {
 		return err
@@ -157,6 +162,7 @@ func (g *globals) serveOn(cmd *cobra.Command, o *serveOptions, l net.Listener, a
 	if err := a.Engine.Recover(ctx, ""); err != nil {
 		return errors.Join(fmt.Errorf("going on with what is unfinished: %w", err), server.Close())
 	}
+	recovered.Store(true)
 	naming, stopNaming := context.WithCancel(ctx)
 	var named sync.WaitGroup
 	defer named.Wait() // it uses the store

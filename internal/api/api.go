@@ -23,6 +23,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 
 	"github.com/cadre-dev/cadre/internal/access"
@@ -47,6 +48,7 @@ type Store interface {
 	Artifact(ctx context.Context, id string) (*store.Artifact, error)
 	Prompt(ctx context.Context, id string) (string, error)
 	LastSeq(ctx context.Context) (int64, error)
+	Writable(ctx context.Context) error
 }
 
 // Engine is what the API asks of the engine.
@@ -84,6 +86,9 @@ type Config struct {
 	Heartbeat time.Duration
 	Now       func() time.Time
 	Log       *slog.Logger
+
+	Ready      func() bool            // whether everything unfinished is gone on with; nil: always
+	Collectors []prometheus.Collector // metrics beside the server's own
 }
 
 // The limits that nothing configures.
@@ -114,6 +119,7 @@ type Server struct {
 	shared  *shared
 	streams atomic.Int64
 	spec    []byte
+	store   writable
 
 	ctx  context.Context // ends the feeds
 	stop context.CancelFunc
@@ -134,7 +140,11 @@ func New(cfg Config) (*Server, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{cfg: cfg, log: cfg.Log, mux: http.NewServeMux(), limits: newLimits(cfg.Rate, cfg.Burst, cfg.Now), shared: newShared(), ctx: ctx, stop: stop}
-	s.metrics = newMetrics(s)
+	var err error
+	if s.metrics, err = newMetrics(s); err != nil {
+		stop()
+		return nil, err
+	}
 	s.api = humago.New(s.mux, describe())
 	s.api.UseMiddleware(s.authorize)
 	s.chatRoutes()
@@ -147,12 +157,10 @@ func New(cfg Config) (*Server, error) {
 	s.userRoutes()
 	s.adminRoutes()
 	s.operationRoutes()
-	spec, err := written(s.api)
-	if err != nil {
+	if s.spec, err = written(s.api); err != nil {
 		stop()
 		return nil, err
 	}
-	s.spec = spec
 	s.handler = s.guard()
 	return s, nil
 }

@@ -4,56 +4,52 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// metrics are what Prometheus is told. Counts of agents and model calls are
-// read from the store when it asks.
+// metrics are what Prometheus is told: requests, what the configuration adds,
+// and what is read from the store when it asks.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 	server   *Server
 
-	living, calls, tokens, cost, streams, paused *prometheus.Desc
-
-	mu     sync.Mutex
-	row    int64 // model calls up to this row are counted
-	totals map[[2]string]spent
+	living, streams, paused *prometheus.Desc
 }
-
-// spent is what the calls of a model with one outcome have used.
-type spent struct{ calls, input, output, micros float64 }
 
 var _ prometheus.Collector = (*metrics)(nil)
 
-func newMetrics(s *Server) *metrics {
+func newMetrics(s *Server) (*metrics, error) {
 	m := &metrics{
-		registry: prometheus.NewRegistry(), server: s, totals: map[[2]string]spent{},
+		registry: prometheus.NewRegistry(), server: s,
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "cadre_http_request_seconds", Help: "Duration of requests; feeds count until they end.",
+			Name: "cadre_http_request_duration_seconds", Help: "Duration of requests; feeds count until they end.",
 			Buckets: []float64{.001, .005, .02, .1, .5, 2, 10, 60},
 		}, []string{"operation", "status"}),
 		living:  prometheus.NewDesc("cadre_agents", "Agents at work or waiting, by state.", []string{"state"}, nil),
-		calls:   prometheus.NewDesc("cadre_model_calls_total", "Model calls that are over.", []string{"model", "status"}, nil),
-		tokens:  prometheus.NewDesc("cadre_model_tokens_total", "Tokens of model calls.", []string{"model", "kind"}, nil),
-		cost:    prometheus.NewDesc("cadre_model_cost_dollars_total", "What model calls have cost, as far as it is known.", []string{"model"}, nil),
 		streams: prometheus.NewDesc("cadre_feed_subscribers", "Open feeds.", nil, nil),
 		paused:  prometheus.NewDesc("cadre_engine_paused", "1 while nothing can be stored.", nil, nil),
 	}
-	m.registry.MustRegister(m.requests, m)
-	return m
+	for _, c := range append([]prometheus.Collector{
+		m, m.requests, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	}, s.cfg.Collectors...) {
+		if err := m.registry.Register(c); err != nil {
+			return nil, fmt.Errorf("registering metrics: %w", err)
+		}
+	}
+	return m, nil
 }
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.living, m.calls, m.tokens, m.cost, m.streams, m.paused} {
+	for _, d := range []*prometheus.Desc{m.living, m.streams, m.paused} {
 		to <- d
 	}
 }
@@ -64,9 +60,6 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	defer cancel()
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	count := func(d *prometheus.Desc, v float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 	}
 	gauge(m.streams, float64(m.server.streams.Load()))
 	paused := 0.0
@@ -81,35 +74,6 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	for state, n := range living {
 		gauge(m.living, float64(n), state)
 	}
-	models := map[string]spent{}
-	for key, t := range m.sum(ctx) {
-		count(m.calls, t.calls, key[0], key[1])
-		sum := models[key[0]]
-		models[key[0]] = spent{0, sum.input + t.input, sum.output + t.output, sum.micros + t.micros}
-	}
-	for model, t := range models {
-		count(m.tokens, t.input, model, "input")
-		count(m.tokens, t.output, model, "output")
-		count(m.cost, t.micros/1e6, model)
-	}
-}
-
-// sum counts the model calls since the last time, so that asking stays cheap.
-func (m *metrics) sum(ctx context.Context) map[[2]string]spent {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	fresh, row, err := m.server.cfg.Store.Totals(ctx, m.row)
-	if err != nil {
-		m.server.log.Error("model calls could not be counted", "err", err)
-	} else {
-		m.row = row
-	}
-	for _, t := range fresh {
-		key := [2]string{t.Model, t.Status}
-		old := m.totals[key]
-		m.totals[key] = spent{old.calls + float64(t.Calls), old.input + float64(t.Input), old.output + float64(t.Output), old.micros + float64(t.Cost)}
-	}
-	return maps.Clone(m.totals)
 }
 
 // watched is an answer that is timed and logged.

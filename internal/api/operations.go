@@ -6,6 +6,8 @@ import (
 	"context"
 	"net/http"
 	"net/http/pprof"
+	"sync"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -39,10 +41,36 @@ func (s *Server) ready(ctx context.Context, _ *struct{}) (*body[wire.Health], er
 	if s.cfg.Engine.Paused() != nil {
 		return nil, problem(http.StatusServiceUnavailable, "paused", "nothing can be stored at present", "the server's log says why; it goes on by itself")
 	}
-	if _, err := s.cfg.Store.LastSeq(ctx); err != nil {
-		return nil, err
+	if s.cfg.Ready != nil && !s.cfg.Ready() {
+		return nil, problem(http.StatusServiceUnavailable, "starting", "the server is going on with what was unfinished", "ask again in a moment")
+	}
+	if err := s.store.ask(ctx, s.cfg.Store, s.cfg.Now()); err != nil {
+		s.log.Warn("nothing can be stored", "err", err)
+		return nil, problem(http.StatusServiceUnavailable, "unwritable", "nothing can be stored at present", "the server's log says why")
 	}
 	return &body[wire.Health]{wire.Health{Status: "ready"}}, nil
+}
+
+// writable remembers for a moment whether the store can write: anybody may ask,
+// and the answer costs a write.
+type writable struct {
+	mu    sync.Mutex
+	until time.Time
+	err   error
+}
+
+const writableTime = 2 * time.Second
+
+func (w *writable) ask(ctx context.Context, s Store, now time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now.Before(w.until) {
+		return w.err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writableTime)
+	defer cancel()
+	w.err, w.until = s.Writable(ctx), now.Add(writableTime)
+	return w.err
 }
 
 // profile serves Go's profiles to administrators.

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/api"
 	"github.com/cadre-dev/cadre/internal/api/wire"
 	"github.com/cadre-dev/cadre/internal/app"
+	"github.com/cadre-dev/cadre/internal/metrics"
 	"github.com/cadre-dev/cadre/internal/sandbox"
 )
 
@@ -68,7 +70,10 @@ type world struct {
 	server *api.Server
 	http   *httptest.Server
 	token  string // the local one, of scope admin
-	spec   *spec
+
+	starting atomic.Bool       // it says that it is not ready
+	change   func(*api.Config) // nil: nothing is different
+	spec     *spec
 }
 
 func newWorld(t testing.TB) *world {
@@ -93,18 +98,23 @@ func (w *world) open() {
 func (w *world) slow(limit rate.Limit, burst int) {
 	w.t.Helper()
 	var err error
-	w.app, err = app.Open(app.Options{Data: filepath.Join(w.dir, "data"), Dir: w.dir, Env: func(string) string { return "" }})
+	counters := metrics.New()
+	w.app, err = app.Open(app.Options{Data: filepath.Join(w.dir, "data"), Dir: w.dir, Env: func(string) string { return "" }, Watch: counters.Watch})
 	w.ok(err)
 	ctx := context.Background() // cleanups need the world, too
 	w.gate = access.New(w.app.Store, nil)
 	w.ok(w.gate.EnsureUser(ctx, access.LocalUser, "Anna"))
 	w.token, err = w.gate.LocalToken(ctx, filepath.Join(w.dir, "data"))
 	w.ok(err)
-	w.server, err = api.New(api.Config{
+	cfg := api.Config{
 		Store: w.app.Store, Feed: w.app.Feed, Engine: w.app.Engine, Inbox: w.app.Inbox, Gate: w.gate, NewChat: w.app.Performer.NewChat,
 		Roles: w.app.Roles, Models: func() wire.Models { return wire.Models{} }, Dir: w.dir, Version: "test", Rate: limit, Burst: burst,
-		Heartbeat: 50 * time.Millisecond,
-	})
+		Heartbeat: 50 * time.Millisecond, Collectors: counters.Collectors(), Ready: func() bool { return !w.starting.Load() },
+	}
+	if w.change != nil {
+		w.change(&cfg)
+	}
+	w.server, err = api.New(cfg)
 	w.ok(err)
 	w.http = httptest.NewUnstartedServer(nil)
 	w.http.Config = w.server.HTTP()

@@ -24,6 +24,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/role"
 	"github.com/cadre-dev/cadre/internal/role/rolefile"
 	"github.com/cadre-dev/cadre/internal/spelling"
+	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
 	"github.com/cadre-dev/cadre/internal/tool"
 	"github.com/cadre-dev/cadre/internal/tracing"
@@ -36,7 +37,8 @@ type Options struct {
 	Log  *slog.Logger
 	Warn func(text string) // shows a person what is found out later than Open, such as that nothing confines commands; nil: it is logged only
 
-	Version string // of this program, as traces tell it
+	Version string                        // of this program, as traces tell it
+	Watch   func(store.Store) store.Store // stands between the engine and the store; nil: nothing does
 
 	Record string // file to which all model calls are written
 	Replay string // file from which they are answered
@@ -151,8 +153,12 @@ func (a *App) wire(o Options, c *config.Config, m *models) error {
 	})
 	a.Feed = feed.New(a.Store)
 	a.trace(o)
+	var st store.Store = a.Store
+	if o.Watch != nil {
+		st = o.Watch(st)
+	}
 	a.Engine = engine.New(engine.Config{
-		Store: a.Store, Performer: a.Performer, Feed: a.Feed,
+		Store: st, Performer: a.Performer, Feed: a.Feed,
 		Now: o.Now, NewID: o.NewID, Log: o.Log, Hold: o.Hold, Crash: o.Crash,
 	})
 	a.Performer.Bind(a.Engine)

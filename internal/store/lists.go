@@ -23,9 +23,6 @@ type Lists interface {
 	Spending(ctx context.Context, q SpendingQuery) ([]Spending, error)
 	// Living counts the agents at work or waiting, by state.
 	Living(ctx context.Context) (map[string]int, error)
-	// Totals sums up the model calls of all users in rows after the given one,
-	// by model and outcome, and returns the last row it has seen.
-	Totals(ctx context.Context, after int64) ([]Total, int64, error)
 	// DeletedAfter tells whether a chat of the user was deleted by a change
 	// after number since, so that changes before it are missing.
 	DeletedAfter(ctx context.Context, user string, since int64) (bool, error)
@@ -127,14 +124,6 @@ type SpendingQuery struct {
 	By       string // agent, role, model, day, chat
 	From, To int64
 	Limit    int
-}
-
-// Total is what all calls of a model with one outcome have used.
-type Total struct {
-	Model, Status string
-	Calls         int64
-	Input, Output int64
-	Cost          int64
 }
 
 // Spending is what a group of model calls has used.

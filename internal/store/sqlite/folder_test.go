@@ -342,3 +342,32 @@ func TestSettings(t *testing.T) {
 		t.Errorf("the journal is no WAL (%v)", err)
 	}
 }
+
+func TestWritable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := Open(dir, Options{BusyTimeout: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, s)
+	if err := s.Writable(t.Context()); err != nil {
+		t.Errorf("got %v", err)
+	}
+	other, err := sqlite.OpenConn(filepath.Join(dir, dbName), sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlitex.ExecuteTransient(other, "BEGIN IMMEDIATE", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Writable(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("while another program writes: %v", err)
+	}
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Writable(t.Context()); err != nil {
+		t.Errorf("and afterwards: %v", err)
+	}
+}

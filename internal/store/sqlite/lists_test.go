@@ -30,7 +30,6 @@ func TestListsAreIndexed(t *testing.T) {
 		"events":            selecting(listEventsSQL, "a").window(after, "id", "id"),
 		"count":             selecting(countItemsSQL, "u"),
 		"spending":          selecting(fmt.Sprintf(spendingSQL, "d.role"), "u").add(" GROUP BY 1"),
-		"totals":            selecting(totalsSQL),
 		"deleted":           selecting(deletedSQL),
 		"key":               selecting(keyByHashSQL),
 		"keys of user":      selecting(keysOfUserSQL),

@@ -16,8 +16,12 @@ const (
 FROM chats c JOIN agents a ON a.chat = c.n JOIN agent_details d ON d.n = a.n JOIN model_calls m ON m.agent = a.n
 WHERE c.user = ? AND m.ended_at >= ? AND m.ended_at < ?`
 
-	livingSQL = `SELECT status, count(*) FROM agents INDEXED BY agents_waiting WHERE waits = 1 GROUP BY status`
-	totalsSQL = `SELECT model, status, count(*), sum(input), sum(output), sum(cost), max(n) FROM model_calls WHERE n > ? GROUP BY model, status`
+	// Those with something under way or a deadline, and those above them, who
+	// wait for them.
+	livingSQL = `WITH RECURSIVE living(n) AS (
+  SELECT n FROM agents INDEXED BY agents_waiting WHERE waits = 1
+  UNION SELECT a.parent FROM living l JOIN agents a ON a.n = l.n WHERE a.parent IS NOT NULL)
+SELECT a.status, count(*) FROM living l JOIN agents a ON a.n = l.n GROUP BY a.status`
 
 	deletedSQL = `SELECT touched FROM events WHERE chat IS NULL AND agent IS NULL AND id > ? ORDER BY id`
 )
@@ -62,17 +66,6 @@ func (s *Store) Living(ctx context.Context) (map[string]int, error) {
 		return struct{}{}, nil
 	})
 	return states, err
-}
-
-// Totals implements store.Lists.
-func (s *Store) Totals(ctx context.Context, after int64) ([]store.Total, int64, error) {
-	last := after
-	all, err := readList(ctx, s, "summing up model calls", totalsSQL, func(p *params) { p.int(after) }, func(c *columns) (store.Total, error) {
-		t := store.Total{Model: c.text(), Status: c.text(), Calls: c.int64(), Input: c.int64(), Output: c.int64(), Cost: c.int64()}
-		last = max(last, c.int64())
-		return t, nil
-	})
-	return all, last, err
 }
 
 // DeletedAfter implements store.Lists.

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/cadre-dev/cadre/internal/store"
 )
@@ -62,6 +63,18 @@ func (s *Store) aside(ctx context.Context, doing string, write func(*writer) err
 	}
 	<-r.done
 	return r.err
+}
+
+// Writable makes sure that something can be written durably now: it writes what
+// is there already.
+func (s *Store) Writable(ctx context.Context) error {
+	return s.aside(ctx, "trying to write", func(w *writer) error {
+		version, err := queryInt(w.conn, "PRAGMA user_version")
+		if err != nil {
+			return failure("trying to write", err)
+		}
+		return failure("trying to write", sqlitex.ExecuteTransient(w.conn, fmt.Sprintf("PRAGMA user_version = %d", version), nil))
+	})
 }
 
 // queue holds the requests in order of arrival.
