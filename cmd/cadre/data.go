@@ -94,14 +94,22 @@ const (
 	logSize = 16 << 20 // bytes from which on a new file is begun
 )
 
+// logLevel is what is logged: $CADRE_LOG.
+func logLevel() (level slog.Level, err error) {
+	if name := os.Getenv("CADRE_LOG"); name != "" {
+		if err := level.UnmarshalText([]byte(name)); err != nil {
+			return level, usage("CADRE_LOG is %q; it can be debug, info, warn or error", name)
+		}
+	}
+	return level, nil
+}
+
 // openLog makes the folder and opens its log file, so that the terminal stays
 // clean. The file before the last is dropped.
 func openLog(dir string) (*slog.Logger, func() error, error) {
-	level := slog.LevelInfo
-	if name := os.Getenv("CADRE_LOG"); name != "" {
-		if err := level.UnmarshalText([]byte(name)); err != nil {
-			return nil, nil, usage("CADRE_LOG is %q; it can be debug, info, warn or error", name)
-		}
+	level, err := logLevel()
+	if err != nil {
+		return nil, nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, failed(fmt.Errorf("creating the data folder: %w", err), "name another folder with --data")

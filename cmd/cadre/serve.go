@@ -223,14 +223,18 @@ func (o *serveOptions) scheme() string {
 }
 
 func (o *serveOptions) log(w io.Writer, dir string) (*slog.Logger, func() error, error) {
-	none := func() error { return nil }
-	switch o.logFormat {
-	case "json":
-		return slog.New(slog.NewJSONHandler(w, nil)), none, nil
-	case "text":
-		return slog.New(slog.NewTextHandler(w, nil)), none, nil
+	if o.logFormat == "" {
+		return openLog(dir)
 	}
-	return openLog(dir)
+	level, err := logLevel()
+	if err != nil {
+		return nil, nil, err
+	}
+	none := func() error { return nil }
+	if o.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})), none, nil
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), none, nil
 }
 
 func (o *serveOptions) listen(ctx context.Context) (net.Listener, error) {

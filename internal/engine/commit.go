@@ -86,7 +86,11 @@ func (e *Engine) commitSingly(batch []delivery, err error) {
 		d.reply <- err
 		return
 	}
-	e.cfg.Log.Error("an event could not be committed", "agent", d.agent, "event", agent.EventType(d.ev), "err", err)
+	log := e.cfg.Log.With("agent", d.agent)
+	if l, ok := e.live[d.agent]; ok {
+		log = about(e.cfg.Log, l.state.Spec)
+	}
+	log.Error("an event could not be committed", "event", agent.EventType(d.ev), "err", err)
 }
 
 func (e *Engine) setPaused(err error) {
@@ -119,6 +123,8 @@ type tx struct {
 	over    []string   // model calls that have ended: what they said so far is committed or void
 	todo    []delivery // between agents, delivered in this same batch
 	gone    []string   // chats that were deleted
+
+	failures []failure // model calls that failed
 }
 
 // staged is an agent as it will be once the batch is committed.
@@ -186,6 +192,9 @@ func (t *tx) step(d delivery) {
 	if next.Epoch != s.state.Epoch {
 		s.memo = nil // what was encoded belongs to another request
 	}
+	if ev, ok := d.ev.(agent.ModelFailed); ok {
+		t.failures = append(t.failures, failure{s.state.Spec, ev})
+	}
 	turn := s.state.Turn
 	s.state = next
 	s.fresh++
@@ -233,7 +242,7 @@ func (t *tx) refused(s *staged, d delivery, err error) {
 		verdict = store.Stale
 	}
 	if errors.Is(err, agent.ErrImpossible) {
-		t.e.cfg.Log.Error("an impossible event was refused", "agent", d.agent, "event", agent.EventType(d.ev), "err", err)
+		about(t.e.cfg.Log, s.state.Spec).Error("an impossible event was refused", "event", agent.EventType(d.ev), "err", err)
 	}
 	if entry, err := t.entry(s, d, verdict); err == nil {
 		t.entries = append(t.entries, entry)
@@ -370,6 +379,7 @@ func (t *tx) act() {
 	for _, call := range t.over {
 		e.cfg.Feed.Discard(call)
 	}
+	t.tell()
 	for _, r := range t.replies {
 		r()
 	}

@@ -88,6 +88,7 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 			delete(l.running, key)
 		}
 	case agent.Done:
+		about(e.cfg.Log, spec).Info("run ended", "outcome", string(f.Outcome.Reason), "kind", string(f.Outcome.Kind))
 		e.announce(spec.Chat, f.Outcome)
 	case agent.CallModel:
 		e.start(l, fmt.Sprintf("model %d.%d", f.Turn, f.Try), func(ctx context.Context, job Job) (agent.Event, []message.Message) {
@@ -160,7 +161,7 @@ func (e *Engine) start(l *live, key string, do func(context.Context, Job) (agent
 		d := delivery{agent: id, key: key}
 		defer func() {
 			if r := recover(); r != nil {
-				e.cfg.Log.Error("a panic was caught", "agent", id, "path", job.Spec.Path, "effect", key, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+				about(e.cfg.Log, job.Spec).Error("a panic was caught", "effect", key, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 				d.ev = failed("internal error: it crashed; the log has the details")
 			}
 			// After a shutdown began, an outcome may be that of the shutdown

@@ -44,7 +44,7 @@ func (p *Performer) Consult(ctx context.Context, job engine.Job, c agent.Consult
 	defer cancel()
 	answer, confidence, err := p.consult(ctx, job, c)
 	if err != nil {
-		p.log.Warn("the orchestrator could not be consulted; the user is asked", "agent", job.Spec.ID, "path", job.Spec.Path, "err", err)
+		p.log.Warn("the orchestrator could not be consulted; the user is asked", "chat", job.Spec.Chat, "agent", job.Spec.ID, "path", job.Spec.Path, "err", err)
 		return out
 	}
 	if answer == "" {
@@ -108,7 +108,7 @@ func (p *Performer) charge(ctx context.Context, chat string, ev agent.Charged) {
 		return
 	}
 	if err := p.deliver(ctx, chat, ev); err != nil {
-		p.log.Warn("a side call could not be booked", "agent", chat, "err", err)
+		p.log.Warn("a side call could not be booked", "chat", chat, "agent", chat, "err", err)
 	}
 }
 

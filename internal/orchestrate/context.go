@@ -179,7 +179,7 @@ func (p *Performer) summarise(ctx context.Context, job engine.Job, keep int, win
 	var ev agent.Compacted
 	summary, err := p.askSummary(ctx, job, newest(done, mostRecord, mostRecord/4), &ev)
 	if err != nil {
-		p.log.Warn("the summary could not be made by a model", "agent", job.Spec.ID, "err", err)
+		p.log.Warn("the summary could not be made by a model", "chat", job.Spec.Chat, "agent", job.Spec.ID, "path", job.Spec.Path, "err", err)
 		summary = newest(done, mostOutlined, mostOutlined/4)
 	}
 	text := "This conversation was shortened; the earlier part is summarised here.\n\n"

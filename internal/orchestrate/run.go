@@ -77,7 +77,7 @@ func (p *Performer) RunTool(ctx context.Context, job engine.Job, run agent.RunTo
 	if err != nil {
 		var crash *tool.PanicError
 		if errors.As(err, &crash) {
-			p.log.Error("a tool panicked", "agent", job.Spec.ID, "path", job.Spec.Path, "err", crash)
+			p.log.Error("a tool panicked", "chat", job.Spec.Chat, "agent", job.Spec.ID, "path", job.Spec.Path, "err", crash)
 		}
 		res = tool.Result{IsError: true, Parts: []message.Part{message.TextPart{Text: err.Error()}}, Record: res.Record}
 	}
