@@ -13,14 +13,16 @@ import (
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
-// readers is a small pool. A place in it is taken for each read; a connection
-// is opened when a place is taken for the first time.
+// readers is a small pool. A place in it is taken for each read. Of the
+// connections that are free the one used last is taken, as it knows the most
+// statements and pages; a new one is opened only when all are in use.
 type readers struct {
 	name   string
 	opts   Options
-	places chan *reader // nil in a place: not opened yet
+	places chan struct{} // one for each place that is free
 
 	mu     sync.Mutex
+	free   []*reader
 	closed bool
 }
 
@@ -30,9 +32,9 @@ type reader struct {
 }
 
 func newReaders(name string, opts Options) *readers {
-	p := &readers{name: name, opts: opts, places: make(chan *reader, opts.Readers)}
+	p := &readers{name: name, opts: opts, places: make(chan struct{}, opts.Readers)}
 	for range opts.Readers {
-		p.places <- nil
+		p.places <- struct{}{}
 	}
 	return p
 }
@@ -42,13 +44,12 @@ func (p *readers) use(ctx context.Context, read func(*reader) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	var r *reader
 	var open bool
 	select {
-	case r, open = <-p.places:
+	case _, open = <-p.places:
 	default:
 		select {
-		case r, open = <-p.places:
+		case _, open = <-p.places:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -56,16 +57,36 @@ func (p *readers) use(ctx context.Context, read func(*reader) error) error {
 	if !open {
 		return errClosed
 	}
+	defer func() { p.places <- struct{}{} }()
+	r := p.take()
 	if r == nil {
 		conn, err := openReader(p.name, p.opts)
 		if err != nil {
-			p.giveBack(nil)
 			return err
 		}
 		r = &reader{conn: conn}
 	}
 	defer p.giveBack(r)
 	return read(r)
+}
+
+// take returns the connection that was used last, nil if none is free.
+func (p *readers) take() *reader {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.free)
+	if n == 0 {
+		return nil
+	}
+	r := p.free[n-1]
+	p.free = p.free[:n-1]
+	return r
+}
+
+func (p *readers) giveBack(r *reader) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free = append(p.free, r)
 }
 
 // snapshot runs read so that all its statements see the same state.
@@ -79,23 +100,23 @@ func (p *readers) snapshot(ctx context.Context, read func(*reader) error) error 
 	})
 }
 
-func (p *readers) giveBack(r *reader) { p.places <- r }
-
 // close waits for the reads under way.
 func (p *readers) close() error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
+	closed := p.closed
+	p.closed = true
+	p.mu.Unlock()
+	if closed {
 		return nil
 	}
-	p.closed = true
-	var errs []error
 	for range p.opts.Readers {
-		if r := <-p.places; r != nil {
-			errs = append(errs, r.conn.Close())
-		}
+		<-p.places
 	}
 	close(p.places)
+	var errs []error
+	for r := p.take(); r != nil; r = p.take() {
+		errs = append(errs, r.conn.Close())
+	}
 	return errors.Join(errs...)
 }
 
