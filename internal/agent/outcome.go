@@ -65,7 +65,8 @@ type Names struct {
 }
 
 // endings is the one table that maps a reason to those words. Task is the
-// state when no result was kept; with one, a limit leaves it partial.
+// state when no result was kept; with one, a limit or a wrong form leaves it
+// partial.
 var endings = []struct {
 	reason Reason
 	names  Names
@@ -88,7 +89,7 @@ func (o Outcome) Names() Names {
 			continue
 		}
 		n := e.names
-		if n.Task == "failed" && o.Reason != ReasonFailed && !o.Result.None() {
+		if n.Task == "failed" && (o.Reason != ReasonFailed || o.Kind == KindInvalid) && !o.Result.None() {
 			n.Task = "partial"
 		}
 		return n

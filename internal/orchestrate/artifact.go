@@ -71,7 +71,7 @@ type Artifacts interface {
 func ArtifactTool(from Artifacts) tool.Tool {
 	return tool.Tool{
 		Name: ReadArtifact, Description: text(ReadArtifact), Class: tool.Reads,
-		Schema: json.RawMessage(`{"type":"object","required":["id"],"additionalProperties":false,"properties":{"id":{"type":"string"},"offset":{"type":"integer","minimum":0},"limit":{"type":"integer","minimum":1,"maximum":40000}}}`),
+		Schema: json.RawMessage(`{"type":"object","required":["id"],"additionalProperties":false,"properties":{"id":{"type":"string"},"offset":{"type":"integer","minimum":0},"limit":{"deprecated":true,"type":"integer","minimum":1,"maximum":40000}}}`),
 		Run: func(ctx context.Context, env tool.Env, input json.RawMessage) (tool.Result, error) {
 			in := struct {
 				ID     string `json:"id"`

@@ -116,6 +116,7 @@ type Reader interface {
 	Children(ctx context.Context, agent string) ([]store.Agent, error)
 	Tree(ctx context.Context, chat string) ([]store.Agent, error)
 	Task(ctx context.Context, id string) (*store.Task, error)
+	Results(ctx context.Context, parent string, first, size int) ([]store.Task, error)
 	History(ctx context.Context, agent string, from int) ([]store.Message, error)
 	ToolCall(ctx context.Context, agent string, turn, call int) (*store.ToolCall, error)
 	ToolCalls(ctx context.Context, agent string) ([]store.ToolCall, error)

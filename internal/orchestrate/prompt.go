@@ -17,7 +17,7 @@ import (
 
 // promptText assembles the system prompt of a role at its place in the tree:
 // the role, whom it may delegate to and when, its place and limits, its
-// environment, what the project wants it to know, the form of its result. It
+// environment, the form of its result, what the project wants it to know. It
 // holds nothing that differs between siblings, so that vendors' caches serve
 // them all; what differs, the task, is the first message.
 func (p *Performer) promptText(r role.Role, parent string, spec agent.Spec) string {
@@ -34,7 +34,11 @@ func (p *Performer) promptText(r role.Role, parent string, spec agent.Spec) stri
 	}
 	b.WriteString("\n## Your place\n\n")
 	if spec.Depth > 0 {
-		fmt.Fprintf(&b, "- You are a %s sub-agent at depth %d of %d; the %s agent gave you the task.\n", r.Name, spec.Depth, spec.MaxDepth, parent)
+		fmt.Fprintf(&b, "- You are a %s sub-agent at depth %d of %d, for the %s agent.", r.Name, spec.Depth, spec.MaxDepth, parent)
+		if len(spec.Delegates) == 0 {
+			b.WriteString(" You cannot delegate.")
+		}
+		b.WriteByte('\n')
 	}
 	switch {
 	case spec.Worktree:
@@ -43,23 +47,20 @@ func (p *Performer) promptText(r role.Role, parent string, spec agent.Spec) stri
 		fmt.Fprintf(&b, "- Working folder: %s. Tools do not leave it.\n", spec.Dir)
 	}
 	fmt.Fprintf(&b, "- Limits: %d turns, %s of working time. System: %s.\n", spec.Limits.Turns, duration(spec.Limits.Active), runtime.GOOS)
-	if len(spec.Delegates) == 0 && spec.Depth > 0 {
-		b.WriteString("- You cannot delegate.\n")
+	if spec.Depth > 0 {
+		b.WriteString("- " + resultForm(r, spec) + "\n")
 	}
 	for _, in := range p.about(spec.Dir) {
 		fmt.Fprintf(&b, "\n## Instructions from %s\n\n%s\n", in.File, in.Text)
-	}
-	if spec.Depth > 0 {
-		b.WriteString("\n## Your result\n\n" + resultForm(r, spec) + "\n")
 	}
 	return b.String()
 }
 
 // resultForm says how a sub-agent ends.
 func resultForm(r role.Role, spec agent.Spec) string {
-	s := "End with submit_result, or with submit_error if the task cannot be done."
+	s := "End with submit_result, or with submit_error if it cannot be done."
 	if spec.Schema {
-		s = "End with submit_result in the form that its schema asks for, or with submit_error if the task cannot be done."
+		s = "End with submit_result in the form that its schema asks for, or with submit_error if it cannot be done."
 	}
 	if spec.Acceptance {
 		s += " Your result counts only if this command passes: " + spec.Command

@@ -4,6 +4,7 @@
 package orchestrate
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -28,8 +29,18 @@ type Report struct {
 	Tokens        int64    `json:"tokens"`
 	CostMicros    int64    `json:"cost_micros"`
 	Unpriced      bool     `json:"unpriced,omitempty"`
-	Unverified    []string `json:"unverified,omitempty"` // claims of the result that the record does not bear out
+	Unverified    []string `json:"unverified,omitempty"` // claims of the result that no record bears out
+	Below         *Below   `json:"below,omitempty"`
 	Worktree      string   `json:"worktree,omitempty"`   // where its changes are, if not in the working folder
+}
+
+// Below is what the records of the agents below an agent say: what it reports
+// of their work is no claim of its own.
+type Below struct {
+	FilesChanged []string `json:"files_changed,omitempty"`
+	FilesCreated []string `json:"files_created,omitempty"`
+	TestsRun     int      `json:"tests_run,omitempty"`
+	TestsPassed  int      `json:"tests_passed,omitempty"`
 }
 
 // mostNoted bounds the lists of a report.
@@ -50,8 +61,13 @@ func (p *Performer) Report(st agent.State, records []json.RawMessage, result str
 	if st.Spec.Worktree {
 		r.Worktree = "in a worktree of its own, until it is settled"
 	}
+	r.Below = p.below(st)
 	r.compare(result)
-	for _, list := range []*[]string{&r.FilesModified, &r.FilesCreated, &r.FilesDeleted, &r.Commands} {
+	lists := []*[]string{&r.FilesModified, &r.FilesCreated, &r.FilesDeleted, &r.Commands}
+	if r.Below != nil {
+		lists = append(lists, &r.Below.FilesChanged, &r.Below.FilesCreated)
+	}
+	for _, list := range lists {
 		if n := len(*list); n > mostNoted {
 			*list = append((*list)[:mostNoted:mostNoted], fmt.Sprintf("and %d more", n-mostNoted))
 		}
@@ -61,6 +77,49 @@ func (p *Performer) Report(st agent.State, records []json.RawMessage, result str
 		return nil // it consists of text and numbers
 	}
 	return b
+}
+
+// below sums up the reports of an agent's children, nil if there is nothing to
+// tell.
+func (p *Performer) below(st agent.State) *Below {
+	if st.Tasks == 0 || p.store == nil {
+		return nil
+	}
+	tasks, err := p.store.Results(context.Background(), st.Spec.ID, 1, st.Tasks)
+	if err != nil { // claims about them are then marked, which is true
+		p.log.Warn("the reports of children cannot be read", "agent", st.Spec.ID, "err", err)
+		return nil
+	}
+	b := &Below{}
+	for _, t := range tasks {
+		var r Report
+		if json.Unmarshal(t.Metadata, &r) != nil {
+			continue
+		}
+		own := Below{FilesChanged: slices.Concat(r.FilesModified, r.FilesDeleted), FilesCreated: r.FilesCreated}
+		if r.TestsRun != nil && r.TestsPassed != nil {
+			own.TestsRun, own.TestsPassed = *r.TestsRun, *r.TestsPassed
+		}
+		b.add(own)
+		if r.Below != nil {
+			b.add(*r.Below)
+		}
+	}
+	if len(b.FilesChanged)+len(b.FilesCreated)+b.TestsRun == 0 {
+		return nil
+	}
+	return b
+}
+
+func (b *Below) add(of Below) {
+	for _, f := range of.FilesChanged {
+		b.FilesChanged = with(b.FilesChanged, f)
+	}
+	for _, f := range of.FilesCreated {
+		b.FilesCreated = with(b.FilesCreated, f)
+	}
+	b.TestsRun += of.TestsRun
+	b.TestsPassed += of.TestsPassed
 }
 
 // add takes in what one tool call did. A file that was created and then
@@ -113,7 +172,9 @@ func clean(p string) string {
 	return strings.TrimPrefix(path.Clean(filepath.ToSlash(p)), "./")
 }
 
-// compare marks the claims of a result that the record does not bear out.
+// compare marks the claims of a result that the record does not bear out. What
+// is said of tests may count the agent's own, those of the agents below it, or
+// both together.
 func (r *Report) compare(result string) {
 	var claim struct {
 		Modified []string `json:"files_modified"`
@@ -124,22 +185,31 @@ func (r *Report) compare(result string) {
 	if json.Unmarshal([]byte(result), &claim) != nil {
 		return
 	}
-	touched := slices.Concat(r.FilesModified, r.FilesCreated, r.FilesDeleted)
+	below := Below{}
+	if r.Below != nil {
+		below = *r.Below
+	}
+	created := slices.Concat(r.FilesCreated, below.FilesCreated)
+	touched := slices.Concat(r.FilesModified, r.FilesDeleted, below.FilesChanged, created)
 	for _, f := range claim.Modified {
 		if !slices.Contains(touched, clean(f)) {
 			r.Unverified = append(r.Unverified, "files_modified: "+f)
 		}
 	}
 	for _, f := range claim.Created {
-		if !slices.Contains(r.FilesCreated, clean(f)) {
+		if !slices.Contains(created, clean(f)) {
 			r.Unverified = append(r.Unverified, "files_created: "+f)
 		}
 	}
-	number := func(name string, claimed, known *int) {
-		if claimed != nil && (known == nil && *claimed != 0 || known != nil && *claimed != *known) {
+	number := func(name string, claimed, known *int, below int) {
+		own := 0
+		if known != nil {
+			own = *known
+		}
+		if claimed != nil && *claimed != own && (below == 0 || *claimed != below && *claimed != own+below) {
 			r.Unverified = append(r.Unverified, fmt.Sprintf("%s: %d", name, *claimed))
 		}
 	}
-	number("tests_run", claim.Run, r.TestsRun)
-	number("tests_passed", claim.Passed, r.TestsPassed)
+	number("tests_run", claim.Run, r.TestsRun, below.TestsRun)
+	number("tests_passed", claim.Passed, r.TestsPassed, below.TestsPassed)
 }

@@ -52,24 +52,24 @@ const limitsSchema = `"limits":{"type":"object","additionalProperties":false,"pr
 // it needs a summary or a result cannot be said here: vendors refuse a choice
 // at the top of a schema. See needed.
 //
-// What is marked as deprecated is taken but not asked for: an older name, or
-// what the record tells better.
+// What is marked as deprecated is taken but not asked for: an older name, what
+// the record tells better, what fits into another field.
 const resultSchema = `{"type":"object","properties":{` +
 	`"summary":{"type":"string","minLength":1},"details":{"type":"string"},"result":{"type":"string","minLength":1,"deprecated":true},` +
 	`"files_modified":{"type":"array","items":{"type":"string"},"deprecated":true},"files_created":{"type":"array","items":{"type":"string"},"deprecated":true},` +
 	`"tests_run":{"type":"integer","deprecated":true},"tests_passed":{"type":"integer","deprecated":true},` +
-	`"warnings":{"type":"array","items":{"type":"string"}},"suggestions":{"type":"array","items":{"type":"string"}}}}`
+	`"warnings":{"type":"array","items":{"type":"string"}},"suggestions":{"deprecated":true,"type":"array","items":{"type":"string"}}}}`
 
-const questionSchema = `"question":{"type":"string","minLength":1},"options":{"type":"array","minItems":2,"maxItems":4,"items":{"type":["string","object"]}},"multiple":{"type":"boolean"}`
+const questionSchema = `"question":{"type":"string","minLength":1},"options":{"type":"array","minItems":2,"maxItems":4,"items":{"type":["string","object"]}},"multiple":{"type":"boolean","deprecated":true}`
 
 // decidedSchemas are those of the tools that the machine itself carries out.
 var decidedSchemas = map[string]string{
 	SpawnAgents: `{"type":"object","required":["tasks"],"additionalProperties":false,"properties":{` +
 		`"tasks":{"type":"array","minItems":1,"items":{"type":"object","required":["task"],"additionalProperties":false,"properties":{` +
 		`"task":{"type":"string","minLength":1},"role":{"type":"string"},"cwd":{"type":"string"},"model":{"type":"string"},` +
-		`"timeout":{"type":"string","description":"active time, such as 90s or 5m"}}}},` +
+		`"timeout":{"type":"string","description":"active time, such as 5m"}}}},` +
 		`"wait":{"oneOf":[{"enum":["all","any","first_valid"]},{"type":"integer","minimum":1}]},` +
-		`"deadline":{"type":"string","description":"then go on with the results there are, such as 10m"},` +
+		`"deadline":{"type":"string","description":"then go on with what there is, such as 10m"},` +
 		`"background":{"type":"boolean"}}}`,
 	DelegateTo: `{"type":"object","required":["role","task"],"additionalProperties":false,"properties":{` +
 		`"role":{"type":"string"},"task":{"type":"string","minLength":1},` +
@@ -82,7 +82,7 @@ var decidedSchemas = map[string]string{
 	SubmitResult: resultSchema,
 	SubmitError:  `{"type":"object","required":["error"],"properties":{"error":{"type":"string","minLength":1}}}`,
 	AskUser: `{"type":"object","additionalProperties":false,"properties":{` + questionSchema +
-		`,"questions":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"object","required":["question"]}}}}`,
+		`,"questions":{"deprecated":true,"type":"array","minItems":1,"maxItems":4,"items":{"type":"object","required":["question"]}}}}`,
 }
 
 // needed are the keys of which an input must have one, by tool.

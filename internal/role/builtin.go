@@ -55,7 +55,7 @@ func Builtin() ([]Role, error) {
 			Name: "researcher", DisplayName: "Researcher", Icon: "🔎",
 			Description: "Finds things out in files and on the web, and reports what it found and where. Changes nothing.",
 			When:        []string{"questions that need much reading", "comparing sources", "facts from outside the project"},
-			Tools:       tools(reading, []string{"keyword_search"}, web),
+			Tools:       tools(reading, web),
 		},
 		{
 			Name: "planner", DisplayName: "Task planner", Icon: "📋", Model: "smart",

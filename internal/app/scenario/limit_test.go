@@ -141,8 +141,6 @@ func TestCapabilities(t *testing.T) {
 		".cadre/agents/reader.md": role("reader", "Read, delegate_to_agent, spawn_agents", "scribe"),
 		".cadre/agents/scribe.md": role("scribe", "Read, Write, Bash, web_fetch, delegate_to_agent", "clerk"),
 		".cadre/agents/clerk.md":  role("clerk", "Read, Write, Bash, web_fetch", ""),
-		".cadre/agents.json":      `{"AgentRoles": {"MaxDepth": 3, "Roles": [{"RoleId": "extra", "SystemPromptFile": "extra.md"}]}}`,
-		".cadre/extra.md":         "You are not used.\n",
 	}
 	try := `
       - calls:
@@ -154,7 +152,7 @@ func TestCapabilities(t *testing.T) {
           - {tool: mcp__test__page, input: {}}
           - {tool: Planner, input: {task: x}}
           - {tool: no_such_tool, input: {}}`
-	w := begin(t, setup{Role: "boss", Files: files, Tools: tools(page("a page")), Script: `
+	w := begin(t, setup{Role: "boss", Config: "agents: {depth: 3}\n", Files: files, Tools: tools(page("a page")), Script: `
 agents:
   - match: {role: boss}
     turns:` + try + `

@@ -3,7 +3,10 @@
 
 package scenario_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestExampleUses plays the five example uses of spawn_agents.
 func TestExampleUses(t *testing.T) {
@@ -102,6 +105,49 @@ func TestMainCoderTester(t *testing.T) {
 		`"tests_run":2,"tests_passed":2`,
 		"== main/coder/tester (k.1.1) completed",
 	)
+}
+
+// TestClaimsAboutChildren: what an agent reports of the work of those below it
+// is held against their records, at any depth.
+func TestClaimsAboutChildren(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ claim, want string }{
+		"theirs":   {"{summary: s, files_created: [check.sh], tests_run: 2, tests_passed: 2}", `{"agent_id":"k.1","role":"general"`},
+		"together": {"{summary: s, files_created: [mine.txt, check.sh], tests_run: 2}", `"record":{"files_created":["mine.txt"]}`},
+		"too many": {"{summary: s, tests_run: 3, tests_passed: 2}", `"unverified":["tests_run: 3"]`},
+		"none":     {"{summary: s, files_created: [no.txt]}", `"unverified":["files_created: no.txt"]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := begin(t, setup{Shell: true, Config: "agents: {depth: 3}\n", Script: `
+agents:
+  - match: {role: main}
+    turns:
+      - calls: [{tool: delegate_to_agent, input: {role: general, task: one}}]
+      - text: done
+  - match: {task: one}
+    turns:
+      - calls: [{tool: Write, input: {file_path: mine.txt, content: x}}]
+      - calls: [{tool: delegate_to_agent, input: {role: general, task: two}}]
+      - calls: [{tool: submit_result, input: ` + c.claim + `}]
+  - match: {task: two}
+    turns:
+      - calls: [{tool: delegate_to_agent, input: {role: general, task: three}}]
+      - calls: [{tool: submit_result, input: {summary: s, tests_run: 2}}]
+  - match: {task: three}
+    turns:
+      - calls: [{tool: Write, input: {file_path: check.sh, content: "echo 'test result: ok. 2 passed; 0 failed;'\n"}}]
+      - calls: [{tool: Bash, input: {command: "sh check.sh # cargo test"}}]
+      - calls: [{tool: submit_result, input: {summary: s, tests_run: 2}}]
+`})
+			w.say("go")
+			w.end()
+			w.wants(c.want)
+			if n := strings.Count(w.history("k")+w.history("k.1"), "unverified"); n > 0 != strings.Contains(c.want, "unverified") {
+				t.Errorf("%d are marked\n%s", n, w.transcript())
+			}
+		})
+	}
 }
 
 // TestTreeSurvivesKills plays a tree that only reads, killed at its steps.

@@ -4,6 +4,7 @@
 package scenario_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,7 @@ const patience = 3 * time.Minute
 type setup struct {
 	Script string            // what the models say, see package scripted
 	Config string            // the user's configuration
+	Model  string            // of the chat; empty: the script
 	Files  map[string]string // of the project, by their names
 	Mode   string            // the preset of permissions; empty: trusted
 	Git    bool              // the project is a repository with all files committed
@@ -222,7 +224,8 @@ func (w *world) open() error {
 	if role == "" {
 		role = "main"
 	}
-	c, err := w.app.Performer.NewChat(orchestrate.Root{Role: role, Model: "scripted:" + filepath.Join(w.root, "script.yaml"), Dir: w.dir, Limits: w.Limits})
+	model := cmp.Or(w.Model, "scripted:"+filepath.Join(w.root, "script.yaml"))
+	c, err := w.app.Performer.NewChat(orchestrate.Root{Role: role, Model: model, Dir: w.dir, Limits: w.Limits})
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 //go:embed grep.md
 var grepDescription string
 
-const grepSchema = `{"type":"object","properties":{"pattern":{"type":"string","minLength":1,"maxLength":1000},"path":{"type":"string"},"glob":{"type":"string"},"ignore_case":{"type":"boolean"},"context":{"type":"integer","minimum":0,"maximum":5},"max":{"type":"integer","minimum":1,"maximum":1000}},"required":["pattern"],"additionalProperties":false}`
+const grepSchema = `{"type":"object","properties":{"pattern":{"type":"string","minLength":1,"maxLength":1000},"path":{"type":"string"},"glob":{"type":"string"},"ignore_case":{"type":"boolean","deprecated":true},"context":{"type":"integer","minimum":0,"maximum":5},"max":{"type":"integer","minimum":1,"maximum":1000}},"required":["pattern"],"additionalProperties":false}`
 
 const (
 	grepMatches   = 100     // shown unless max says otherwise

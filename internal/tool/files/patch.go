@@ -16,7 +16,7 @@ import (
 //go:embed patch.md
 var patchDescription string
 
-const patchSchema = `{"type":"object","properties":{"patch":{"type":"string"},"path":{"type":"string"},"operations":{"type":"array","minItems":1,"maxItems":200,"items":{"type":"object","properties":{"operation":{"enum":["create","overwrite","replace","insert","prepend_bof","append_eof","rename","delete"]},"path":{"type":"string"},"text":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean"},"line":{"type":"integer","minimum":0},"to":{"type":"string"}},"required":["operation"],"additionalProperties":false}}},"additionalProperties":false}`
+const patchSchema = `{"type":"object","properties":{"patch":{"type":"string"},"path":{"type":"string","deprecated":true},"operations":{"type":"array","minItems":1,"maxItems":200,"items":{"type":"object","properties":{"operation":{"enum":["create","overwrite","replace","insert","prepend_bof","append_eof","rename","delete"]},"path":{"type":"string"},"text":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean"},"line":{"type":"integer","minimum":0},"to":{"type":"string"}},"required":["operation"],"additionalProperties":false}}},"additionalProperties":false}`
 
 type patchInput struct {
 	Patch      string      `json:"patch"`

@@ -25,7 +25,7 @@ const (
 
 	// The shape is the one that models know from elsewhere; what they may add
 	// to an item by habit (id, priority) is passed over.
-	todoSchema = `{"type":"object","properties":{"todos":{"type":"array","maxItems":50,"items":{"type":"object","properties":{"content":{"type":"string","minLength":1,"maxLength":500},"status":{"enum":["pending","in_progress","completed"]},"activeForm":{"type":"string","maxLength":500}},"required":["content","status"]}}},"required":["todos"],"additionalProperties":false}`
+	todoSchema = `{"type":"object","properties":{"todos":{"type":"array","maxItems":50,"items":{"type":"object","properties":{"content":{"type":"string","minLength":1,"maxLength":500},"status":{"enum":["pending","in_progress","completed"]},"activeForm":{"deprecated":true,"type":"string","maxLength":500}},"required":["content","status"]}}},"required":["todos"],"additionalProperties":false}`
 )
 
 // Status is how far an item of a plan is.

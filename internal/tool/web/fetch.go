@@ -21,7 +21,7 @@ import (
 //go:embed web_fetch.md
 var fetchDescription string
 
-const fetchSchema = `{"type":"object","properties":{"url":{"type":"string","minLength":1,"maxLength":4096},"max_chars":{"type":"integer","minimum":1,"maximum":100000},"offset":{"type":"integer","minimum":0},"raw":{"type":"boolean"}},"required":["url"],"additionalProperties":false}`
+const fetchSchema = `{"type":"object","properties":{"url":{"type":"string","minLength":1,"maxLength":4096},"max_chars":{"deprecated":true,"type":"integer","minimum":1,"maximum":100000},"offset":{"type":"integer","minimum":0},"raw":{"type":"boolean"}},"required":["url"],"additionalProperties":false}`
 
 const (
 	fetchTimeout   = 30 * time.Second
