@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
 	"github.com/cadre-dev/cadre/internal/permission"
@@ -234,7 +235,11 @@ func (s *session) post(ctx context.Context, text string) error {
 	if addressed {
 		to, body = a.ID, rest
 	}
-	if err := s.app.Engine.Send(ctx, to, newMessageID(), message.Of(message.User, message.KindUser, body)); err != nil {
+	err = s.app.Engine.Send(ctx, to, newMessageID(), message.Of(message.User, message.KindUser, body))
+	if addressed && (errors.Is(err, agent.ErrEnded) || errors.Is(err, agent.ErrEnding)) {
+		return s.out.note(fmt.Sprintf("not sent to %s: %v", a.Path, err))
+	}
+	if err != nil {
 		return fmt.Errorf("sending the message: %w", err)
 	}
 	if addressed {

@@ -181,7 +181,7 @@ func (m *machine) call(i int) *Call { return &m.Phase.(Acting).Calls[i] }
 
 func (m *machine) run(i int) {
 	c := m.call(i)
-	c.Phase = CallRunning
+	c.Phase, c.Item, c.Deadline = CallRunning, "", 0
 	m.emit(
 		SetCall{Turn: m.Turn, Call: i, Phase: CallRunning},
 		RunTool{Turn: m.Turn, Call: i, ID: c.ID, Name: c.Name, Class: c.Class, Grant: c.Grant},
@@ -342,9 +342,7 @@ func (m *machine) approvalAnswered(ev ApprovalAnswered) error {
 	if err != nil {
 		return err
 	}
-	c := m.call(i)
 	if ev.Allow {
-		c.Item, c.Deadline = "", 0
 		m.emit(CloseItem{ID: ev.Item, How: "allowed", By: ev.By, Scope: ev.Scope, Answer: ev.Reason})
 		m.run(i)
 		return nil

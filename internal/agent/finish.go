@@ -20,6 +20,9 @@ func (m *machine) finish(o Outcome, text string) { m.end(o, text, byItself) }
 // orchestrator outlive a run that ended by itself: their results wake it.
 func (m *machine) end(o Outcome, text string, h how) {
 	m.abandon(o.Reason)
+	if !m.Spec.Orchestrator() {
+		m.leaveUnread()
+	}
 	m.emit(Conclude{Outcome: o, Text: text})
 	m.Last = o
 	kept := 0
@@ -41,6 +44,26 @@ func (m *machine) end(o Outcome, text string, h how) {
 		return
 	}
 	m.cancelChildren(o.Reason, false)
+}
+
+// leaveUnread places the messages that a sub-agent ends without having read,
+// so that whoever goes on for it reads them; its parent is told how many.
+func (m *machine) leaveUnread() {
+	if len(m.Queue) > 0 {
+		m.note("You ended before you could read what follows.")
+		m.placeQueue()
+	}
+}
+
+// ending tells whether the outcome of a sub-agent is decided, though it has
+// not ended yet.
+func (m *machine) ending() bool {
+	switch m.Phase.(type) {
+	case Cancelling, Settling:
+		return !m.Spec.Orchestrator()
+	case Idle, Thinking, Backoff, Compacting, Extending, Acting, Accepting, Completed, Failed:
+	}
+	return false
 }
 
 // close ends the agent, or the run of an orchestrator.

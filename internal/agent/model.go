@@ -131,6 +131,7 @@ func (m *machine) modelReplied(ev ModelReplied) error {
 		return err
 	}
 	m.charge(ev.Spent, ev.Priced)
+	m.Unread = 0
 	rec := RecordModel{
 		Turn: ev.Turn, Try: ev.Try, Outcome: "replied", Stop: ev.Stop,
 		Spent: ev.Spent, Priced: ev.Priced, Info: ev.Info, Pos: -1, Reply: ev.Body,
@@ -397,6 +398,8 @@ func (m *machine) placeQueue() {
 		m.Pos++
 		if m.Spec.Orchestrator() {
 			m.Cause = id
+		} else {
+			m.Unread++
 		}
 	}
 	m.Context += m.QueueTokens

@@ -41,6 +41,7 @@ type State struct {
 	Answered []string `json:"answered,omitempty"` // and those answered on the user's behalf that it has not been told
 	Work     string   `json:"work,omitempty"`     // the item about what it left in its worktree
 	Fitted   *Toolset `json:"fitted,omitempty"`   // of an orchestrator: the tools that an epoch gave it instead of those of Spec
+	Unread   int      `json:"unread,omitempty"`   // of a sub-agent: messages in its history that its model has not answered to
 
 	Continued bool `json:"continued,omitempty"` // the last reply was cut by length and is being continued
 	Cut       bool `json:"cut,omitempty"`       // the last reply was cut off before anything of it could be used

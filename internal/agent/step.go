@@ -19,6 +19,9 @@ var (
 	ErrNotWaiting = errors.New("no longer waiting for an answer")
 	// ErrEnded: a message to an agent that has ended.
 	ErrEnded = errors.New("the agent has ended; continue it with a new task")
+	// ErrEnding: a message to a sub-agent whose outcome is decided: it would
+	// never be read.
+	ErrEnding = errors.New("the agent is ending and reads nothing more; continue it with a new task once it has ended")
 	// ErrNoPrice: a money limit on a model whose price is not known.
 	ErrNoPrice = errors.New("a cost limit needs a model with a known price")
 )
@@ -173,7 +176,12 @@ func (m *machine) migrated(ev Migrated) error {
 	return nil
 }
 
+// userMessage keeps a message until a turn takes it in. One that cannot be
+// read any more is refused, so that its sender knows.
 func (m *machine) userMessage(ev UserMessage) error {
+	if m.ending() {
+		return ErrEnding
+	}
 	for _, id := range m.Queue {
 		if id == ev.ID {
 			return ErrStale
@@ -266,6 +274,10 @@ func (m *machine) recoverCalls(p Acting) error {
 			found = true
 			if c.Item != "" {
 				m.emit(CloseItem{ID: c.Item, How: "withdrawn"})
+			}
+			if c.Class == ClassRead { // it asks again
+				m.run(i)
+				continue
 			}
 			m.answer(i, true, "Interrupted: the process ended while this ran. Its effects are unknown; look before you repeat it.")
 		case CallRunning:

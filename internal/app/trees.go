@@ -206,5 +206,8 @@ func (t *trees) apply(ctx context.Context, tree worktree.Tree, markers bool) (st
 	if len(conflicts) > 0 {
 		return "merged; conflicts are marked in " + strings.Join(conflicts, ", ") + aside, nil
 	}
+	if len(out.Files) == 0 { // applied by a process that died before it could say so, or by hand
+		return fmt.Sprintf("%s had all of it already%s", tree.Folder, aside), nil
+	}
 	return fmt.Sprintf("%d files changed in %s%s", len(out.Files), tree.Folder, aside), nil
 }

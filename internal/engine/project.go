@@ -429,6 +429,9 @@ func (p *projection) conclude(f agent.Conclude) error {
 	if end.Error == "" && !f.Outcome.Success() {
 		end.Error = endText(f.Outcome.Reason)
 	}
+	if n := p.s.state.Unread; n > 0 { // whoever sent them is told with the result
+		end.Error = fmt.Sprintf("%s; %d of the messages to it had not been read", end.Error, n)
+	}
 	if !f.Outcome.Success() && end.ErrorKind == "" {
 		end.ErrorKind = string(f.Outcome.Reason)
 	}

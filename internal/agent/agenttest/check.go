@@ -32,6 +32,7 @@ var rules = []struct {
 	{"6 (wait)", waits},
 	{"7 (detaching)", detaching},
 	{"8 (input of a turn)", newTurn},
+	{"8 (unread)", unread},
 	{"11 (limits)", limits},
 	{"11 (active time)", activeTime},
 	{"12 (budgets)", budgets},
@@ -285,6 +286,23 @@ func newTurn(s step) error {
 		if s.after.Run.Turns != want {
 			return fmt.Errorf("turn %d is number %d of the run, not %d", c.Turn, s.after.Run.Turns, want)
 		}
+	}
+	return nil
+}
+
+// unread: a sub-agent knows how many messages its model has not answered to,
+// and ends with none that is not placed.
+func unread(s step) error {
+	want := s.before.Unread + len(effects[agent.Place](s))
+	if _, ok := s.ev.(agent.ModelReplied); ok {
+		want -= s.before.Unread
+	}
+	switch {
+	case s.after.Spec.Orchestrator():
+	case s.after.Unread != want:
+		return fmt.Errorf("%d messages are unread, not %d", s.after.Unread, want)
+	case has[agent.Conclude](s) && len(s.after.Queue) > 0:
+		return fmt.Errorf("it ends, and %v were not placed", s.after.Queue)
 	}
 	return nil
 }

@@ -20,6 +20,9 @@ func (c clock) at(t int64) string { return fmt.Sprintf("+%d", t-int64(c)) }
 func (c clock) state(s agent.State) string {
 	parts := []string{c.phase(s)}
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if s.Unread > 0 {
+		add("unread %d", s.Unread)
+	}
 	if len(s.Queue) > 0 {
 		add("queue %s", strings.Join(s.Queue, " "))
 	}

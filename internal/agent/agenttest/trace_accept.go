@@ -18,6 +18,7 @@ const (
 	impossible = "impossible"
 	notWaiting = "not waiting"
 	hasEnded   = "ended"
+	isEnding   = "ending"
 	noPrice    = "no price"
 	// refused: stale or impossible. The state cannot always tell which.
 	refused = "refused"
@@ -35,6 +36,8 @@ func verdict(err error) string {
 		return notWaiting
 	case errors.Is(err, agent.ErrEnded):
 		return hasEnded
+	case errors.Is(err, agent.ErrEnding):
+		return isEnding
 	case errors.Is(err, agent.ErrNoPrice):
 		return noPrice
 	}
@@ -104,6 +107,9 @@ func (tr *Trace) mustBeAlive(ev agent.Event) string {
 	}
 	switch ev := ev.(type) {
 	case agent.UserMessage:
+		if !s.Spec.Orchestrator() && (in[agent.Cancelling](s) || in[agent.Settling](s)) {
+			return isEnding
+		}
 		return iff(!slices.Contains(tr.history.queue, ev.ID), stale)
 	case agent.ModelQueued:
 		return tr.modelOutcome(ev.Turn, ev.Try)

@@ -112,7 +112,9 @@ agents:
       - calls: [{tool: submit_result, input: {result: "{{task}} done"}}]
 `})
 	w.say("go")
-	w.awaits("k.3", "acting")
+	for _, id := range []string{"k.1", "k.2", "k.3"} {
+		w.awaits(id, "acting")
+	}
 	w.say("how far are they?")
 	w.reads("reply: So far:")
 	w.say("also do part four")

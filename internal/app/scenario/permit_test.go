@@ -302,7 +302,7 @@ agents:
 // used once.
 func TestApprovals(t *testing.T) {
 	t.Parallel()
-	killedEverywhere(t, 14, always(setup{Mode: "ask", Script: `
+	killedEverywhere(t, always(setup{Mode: "ask", Script: `
 agents:
   - match: {role: main}
     turns:
@@ -342,7 +342,7 @@ agents:
 // and each decision reaches the right one.
 func TestNestedApprovals(t *testing.T) {
 	t.Parallel()
-	killedEverywhere(t, 12, func() (setup, func(*world)) {
+	killedEverywhere(t, func() (setup, func(*world)) {
 		g := &gates{}
 		return setup{Mode: "ask", Script: nested, Tools: tools(g.tool())}, func(w *world) {
 			w.say("go")

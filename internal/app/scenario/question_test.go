@@ -65,7 +65,7 @@ const cannotSay = `calls: [{tool: ask_user, input: {}}]`
 // orchestrator routes it and says so. It survives a kill at each step.
 func TestUserAnswers(t *testing.T) {
 	t.Parallel()
-	killedEverywhere(t, 20, func() (setup, func(*world)) {
+	killedEverywhere(t, func() (setup, func(*world)) {
 		return asked(cannotSay, func(w *world, g *gates) {
 			i := w.item("question", "k.1")
 			if a := w.agent("k.1"); a.SubAgent != "waiting_for_user" || w.task("k.1").Status != "waiting" {
@@ -95,7 +95,7 @@ const sure = `calls: [{tool: reply_to_agent, input: {answer: It is 2023, confide
 // survives a kill at each step.
 func TestOrchestratorAnswers(t *testing.T) {
 	t.Parallel()
-	killedEverywhere(t, 20, func() (setup, func(*world)) {
+	killedEverywhere(t, func() (setup, func(*world)) {
 		return asked(sure, func(w *world, g *gates) {
 			w.reads("The agent is on it.")
 			w.until("it is answered", func() bool { return strings.Contains(w.transcript(), "answered_for_user") })
@@ -184,7 +184,7 @@ func TestDeclined(t *testing.T) {
 // was down when its time was over.
 func TestQuestionTimesOut(t *testing.T) {
 	t.Parallel()
-	killedEverywhere(t, 12, func() (setup, func(*world)) {
+	killedEverywhere(t, func() (setup, func(*world)) {
 		s, live := asked(cannotSay, func(w *world, _ *gates) {
 			w.ended("k.1")
 			i := w.closed("k.1-i1")
@@ -264,7 +264,7 @@ func TestChoices(t *testing.T) {
 // chat: one message answers several, the rest go on waiting.
 func TestTwentyAsk(t *testing.T) {
 	t.Parallel()
-	killedEverywhere(t, 8, func() (setup, func(*world)) {
+	killedEverywhere(t, func() (setup, func(*world)) {
 		g := &gates{}
 		return setup{Tools: tools(g.tool()), Script: twenty}, func(w *world) {
 			w.say("go")
@@ -324,7 +324,7 @@ agents:
 // user's next message.
 func TestOrchestratorAsks(t *testing.T) {
 	t.Parallel()
-	killedEverywhere(t, 8, always(setup{Script: `
+	killedEverywhere(t, always(setup{Script: `
 agents:
   - match: {role: main}
     turns:

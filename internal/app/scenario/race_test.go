@@ -1,8 +1,8 @@
-// How many of the boundaries a story is killed at with the race detector, which
+// At how many of its boundaries a story is killed with the race detector, which
 // makes each life several times as long.
 
 //go:build race
 
 package scenario_test
 
-const fewer = 8
+const sampled = 3

@@ -74,7 +74,7 @@ func TestAcceptance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			killedEverywhere(t, 5, always(setup{Shell: true, Script: delegated("acceptance: test -f done.txt", c.turns)}, func(w *world) {
+			killedEverywhere(t, always(setup{Shell: true, Script: delegated("acceptance: test -f done.txt", c.turns)}, func(w *world) {
 				w.say("go")
 				w.rest()
 				if interrupted(w.transcript()) {

@@ -3,6 +3,7 @@
 package scenario_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
 )
 
@@ -69,7 +72,7 @@ func (w *world) stopAgent(id string) {
 // head; then the whole chat.
 func TestStopOneAgent(t *testing.T) {
 	t.Parallel()
-	killedEverywhere(t, 12, always(setup{Shell: true, Mode: "ask", Script: strings.ReplaceAll(waiting, "child asks", "asks again")}, func(w *world) {
+	killedEverywhere(t, always(setup{Shell: true, Mode: "ask", Script: strings.ReplaceAll(waiting, "child asks", "asks again")}, func(w *world) {
 		waitingAll(w)
 		i := w.item("question", "k.1")
 		w.stopAgent("k.1")
@@ -98,6 +101,61 @@ func TestStopOneAgent(t *testing.T) {
 			w.Error("what nobody allowed was written")
 		}
 	}))
+}
+
+// TestMessageToOneThatEnds: what an agent was told before it was stopped and
+// has not read is told with its result and read by who goes on for it; what it
+// is told after its end was decided is refused. It survives a kill at each step.
+func TestMessageToOneThatEnds(t *testing.T) {
+	t.Parallel()
+	killedEverywhere(t, func() (setup, func(*world)) {
+		g := &gates{}
+		return setup{Tools: tools(g.tool()), Script: `
+agents:
+  - match: {role: main}
+    turns:
+      - when: {user: hurry}
+        calls: [{tool: message_agent, input: {agent: general, message: hurry up}}]
+      - when: {result: will read it}
+        text: It is told.
+      - when: {result: had not been read}
+        text: It was too late.
+      - when: {user: once more}
+        calls: [{tool: continue_agent, input: {agent: general, task: and again}}]
+      - when: {result: again done}
+        text: Twice.
+      - calls: [{tool: delegate_to_agent, input: {role: general, task: slow work, background: true}}]
+      - text: It is at work.
+  - match: {task: again}
+    turns:
+      - text: not reached
+      - calls: [{tool: submit_result, input: {result: again done}}]
+  - match: {}
+    turns:
+      - calls: [{tool: mcp__test__hold, input: {name: slow}}]
+      - text: not reached
+`}, func(w *world) {
+				w.say("go")
+				w.reads("It is at work.")
+				w.awaits("k.1", "acting")
+				w.say("hurry")
+				w.reads("It is told.")
+				w.stopAgent("k.1")
+				w.reads("It was too late.")
+				w.retry(func() error {
+					err := w.app.Engine.Send(w.Context(), "k.1", "late", message.Of(message.User, message.KindUser, "late"))
+					if errors.Is(err, agent.ErrEnded) {
+						return nil
+					}
+					return cmp.Or(err, errors.New("a message to an agent that has ended was taken"))
+				})
+				w.say("once more")
+				w.reads("Twice.")
+				w.rest()
+				w.wants(`"error":"cancelled; 1 of the messages to it had not been read"`, "== main/general (k.1)", "You ended before you could read what follows.", "user: hurry up",
+					"== main/general (k.2, continues k.1)", "user: hurry up", "task: and again")
+			}
+	})
 }
 
 // TestStopLeavesNoProcess: a command that runs ends with its agent.

@@ -153,7 +153,7 @@ agents:
 // TestTreeSurvivesKills plays a tree that only reads, killed at its steps.
 func TestTreeSurvivesKills(t *testing.T) {
 	t.Parallel()
-	killedEverywhere(t, 12, always(setup{Script: `
+	killedEverywhere(t, always(setup{Script: `
 agents:
   - match: {role: main}
     turns:

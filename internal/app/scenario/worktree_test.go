@@ -174,7 +174,7 @@ func TestWorktreeSettledByModel(t *testing.T) {
 // work is there in the end.
 func TestWorktreesSurviveKills(t *testing.T) {
 	t.Parallel()
-	killedEverywhere(t, 10, always(setup{Git: true, Files: map[string]string{"colour.txt": "white\n"}, Script: `
+	killedEverywhere(t, always(setup{Git: true, Files: map[string]string{"colour.txt": "white\n"}, Script: `
 agents:
   - match: {role: main}
     turns:
