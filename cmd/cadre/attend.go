@@ -236,7 +236,7 @@ func (s *session) post(ctx context.Context, text string) error {
 		to, body = a.ID, rest
 	}
 	err = s.app.Engine.Send(ctx, to, newMessageID(), message.Of(message.User, message.KindUser, body))
-	if addressed && (errors.Is(err, agent.ErrEnded) || errors.Is(err, agent.ErrEnding)) {
+	if addressed && (errors.Is(err, agent.ErrEnded) || errors.Is(err, agent.ErrEnding) || errors.Is(err, agent.ErrNoReader)) {
 		return s.out.note(fmt.Sprintf("not sent to %s: %v", a.Path, err))
 	}
 	if err != nil {

@@ -144,6 +144,10 @@ func (m *machine) advance() {
 	case delegated > 0 && len(m.Queue) == 0:
 		return
 	}
+	if m.Spec.ToolRun() {
+		m.endToolRun(a)
+		return
+	}
 	for i, c := range a.Calls {
 		if c.Phase == CallChildren {
 			m.detach(i)
@@ -202,6 +206,7 @@ func (m *machine) result(i int, isError bool, parts []message.Part) {
 func (m *machine) conclude(i int, isError bool, parts []message.Part, record []byte) {
 	c := m.call(i)
 	c.Phase, c.Item, c.Grant, c.Deadline = CallDone, "", "", 0
+	c.Failed = isError && m.Spec.ToolRun()
 	m.emit(
 		SetCall{Turn: m.Turn, Call: i, Phase: CallDone, IsError: isError, Record: record},
 		AddMessage{Pos: m.Phase.(Acting).Pos + 1 + i, Call: i, Body: message.Message{

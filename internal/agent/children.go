@@ -58,6 +58,12 @@ func (m *machine) refuseSpawn(plan *Plan, agents int) string {
 	}
 	share := m.share(len(plan.Tasks))
 	for k, t := range plan.Tasks {
+		if t.Tool != "" {
+			if !m.may(t.Tool) || t.Class != ClassRead && t.Class != ClassWrite {
+				return fmt.Sprintf("Task %d: you cannot run the tool %q in the background.", k+1, t.Tool)
+			}
+			continue
+		}
 		if !slices.Contains(m.Spec.Delegates, t.Role) {
 			return fmt.Sprintf("Task %d: you may not delegate to the role %q. You may delegate to: %s.", k+1, t.Role, strings.Join(m.Spec.Delegates, ", "))
 		}
@@ -96,6 +102,9 @@ func (m *machine) childSpec(task int, t Planned, budget Amount) Spec {
 	s.Limits.Tokens, s.Limits.Cost = budget.Tokens, budget.Cost
 	s.Tools = intersect(s.Tools, m.Spec.Delegable)
 	s.Delegable = intersect(s.Delegable, m.Spec.Delegable)
+	if t.Tool != "" { // it is the parent's own tool, and the policy knows it by the parent's role
+		s.Role, s.Tool, s.Class, s.Tools = m.Spec.Role, t.Tool, t.Class, []string{t.Tool}
+	}
 	s.Limits.Agents = m.Spec.Limits.Agents
 	s.CancelGrace, s.BudgetWait = m.Spec.CancelGrace, m.Spec.BudgetWait
 	return s

@@ -351,6 +351,8 @@ type Planned struct {
 	Priced bool   `json:"priced,omitempty"`
 	Size   int64  `json:"size,omitempty"`  // token estimate of prompt, tools and task
 	Prior  int    `json:"prior,omitempty"` // messages it takes over from the agent that Spec.Adopts names
+	Tool   string `json:"tool,omitempty"`  // it is one run of this tool of the parent's, not an agent with a model
+	Class  Class  `json:"class,omitempty"` // of that run
 
 	Spec Spec            `json:"-"` // without what Step decides: id, depth, budget, capabilities
 	Task message.Message `json:"-"`

@@ -126,6 +126,9 @@ func (m *machine) share(n int) Amount {
 // grant is the budget of one child: its own maximum, but not more than its
 // share. ok is false if that leaves it no room for a single turn.
 func (m *machine) grant(p Planned, share Amount) (a Amount, ok bool) {
+	if p.Tool != "" {
+		return Amount{}, true // no model, no cost
+	}
 	a = Amount{p.Tokens, p.Cost}
 	if m.Spec.Limits.Tokens > 0 {
 		a.Tokens = smaller(a.Tokens, share.Tokens)

@@ -108,6 +108,8 @@ type Spec struct {
 	Adopts     string          `json:"adopts,omitempty"`     // the agent whose history its own begins with
 	Worktree   bool            `json:"worktree,omitempty"`   // it works in a worktree of its own, which is settled at its end
 	Origin     string          `json:"origin,omitempty"`     // the folder that the worktree was made of
+	Tool       string          `json:"tool,omitempty"`       // it has no model, and runs this tool once
+	Class      Class           `json:"class,omitempty"`      // of that run
 
 	Effort      string   `json:"effort,omitempty"`      // how much its model is to think
 	Temperature *float64 `json:"temperature,omitempty"` // nil: the vendor's default
@@ -329,6 +331,7 @@ type Call struct {
 	Deadline int64     `json:"deadline,omitempty"` // of the inbox item
 	Question string    `json:"question,omitempty"` // hash of what is asked
 	Key      string    `json:"key,omitempty"`      // hash of name and input
+	Failed   bool      `json:"failed,omitempty"`   // of a tool run: its result is an error
 }
 
 // Group is the children of one spawn: tasks First to First+Size-1.

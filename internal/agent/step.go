@@ -22,6 +22,8 @@ var (
 	// ErrEnding: a message to a sub-agent whose outcome is decided: it would
 	// never be read.
 	ErrEnding = errors.New("the agent is ending and reads nothing more; continue it with a new task once it has ended")
+	// ErrNoReader: a message to a task that is one run of a tool.
+	ErrNoReader = errors.New("it is one run of a tool and reads no messages")
 	// ErrNoPrice: a money limit on a model whose price is not known.
 	ErrNoPrice = errors.New("a cost limit needs a model with a known price")
 )
@@ -154,6 +156,10 @@ func (m *machine) created(ev Created) error {
 	if m.Spec.Orchestrator() {
 		return nil
 	}
+	if m.Spec.ToolRun() {
+		m.beginToolRun(ev.Task)
+		return nil
+	}
 	m.place(ev.Task)
 	m.nextTurn()
 	return nil
@@ -179,7 +185,10 @@ func (m *machine) migrated(ev Migrated) error {
 // userMessage keeps a message until a turn takes it in. One that cannot be
 // read any more is refused, so that its sender knows.
 func (m *machine) userMessage(ev UserMessage) error {
-	if m.ending() {
+	switch {
+	case m.Spec.ToolRun():
+		return ErrNoReader
+	case m.ending():
 		return ErrEnding
 	}
 	for _, id := range m.Queue {

@@ -54,6 +54,7 @@ var known = []struct {
 	{orchestrate.ErrConflict, http.StatusConflict, "conflict", "nothing was changed: resolve the conflict, keep or discard the work"},
 	{agent.ErrNoPrice, http.StatusUnprocessableEntity, "no_price", "leave the cost limit out, or choose a model with a known price"},
 	{agent.ErrEnded, http.StatusConflict, "ended", "ask the orchestrator to continue it"},
+	{agent.ErrNoReader, http.StatusConflict, "no_reader", "write to the orchestrator, or stop the task"},
 	{agent.ErrEnding, http.StatusConflict, "ending", "ask the orchestrator to continue it"},
 	{agent.ErrStale, http.StatusConflict, "over", ""},
 	{agent.ErrNotWaiting, http.StatusConflict, "answered", ""},

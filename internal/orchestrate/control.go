@@ -221,6 +221,9 @@ func (c *Control) message(ctx context.Context, env tool.Env, in controlInput) (s
 	if errors.Is(err, agent.ErrEnded) {
 		return "", fmt.Errorf("%s has ended; give it another task with %s", a.Path, ContinueAgent)
 	}
+	if errors.Is(err, agent.ErrNoReader) {
+		return "", fmt.Errorf("%s is one run of a tool and reads no messages", a.Path)
+	}
 	if errors.Is(err, agent.ErrEnding) {
 		return "", fmt.Errorf("not delivered: %s is ending; give it another task with %s once its result is there", a.Path, ContinueAgent)
 	}

@@ -158,7 +158,7 @@ func newRoot(t *testing.T, p *Performer) engine.NewChat {
 func TestNewChat(t *testing.T) {
 	p := newPerformer(t, &models{})
 	c := newRoot(t, p)
-	if want := []string{"Glob", "Grep", "LS", "Read", "Write", "ask_user", "continue_agent", "delegate_to_agent", "read_artifact", "spawn_agents"}; !slices.Equal(c.Spec.Tools, want) {
+	if want := []string{"Glob", "Grep", "LS", "Read", "Write", "ask_user", "continue_agent", "delegate_to_agent", "read_artifact", "run_in_background", "spawn_agents"}; !slices.Equal(c.Spec.Tools, want) {
 		t.Errorf("tools %v, want %v", c.Spec.Tools, want)
 	}
 	if !slices.Contains(c.Spec.Delegable, "submit_result") || slices.Contains(c.Spec.Tools, "submit_result") {
@@ -284,7 +284,7 @@ func TestCallModel(t *testing.T) {
 	if !slices.Equal(deltas, []string{"text:hel"}) {
 		t.Errorf("deltas %v", deltas)
 	}
-	if m.asked.System != "be kind" || m.asked.Model != "one" || m.asked.MaxOutput != 99 || m.asked.Caller.Task != "hi" || len(m.asked.Tools) != 10 || m.asked.Tools[0].Name != "Glob" {
+	if m.asked.System != "be kind" || m.asked.Model != "one" || m.asked.MaxOutput != 99 || m.asked.Caller.Task != "hi" || len(m.asked.Tools) != 11 || m.asked.Tools[0].Name != "Glob" {
 		t.Errorf("request of %+v to %s with %d tools and the prompt %q", m.asked.Caller, m.asked.Model, len(m.asked.Tools), m.asked.System)
 	}
 }

@@ -4,6 +4,7 @@
 package orchestrate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,6 +26,7 @@ type Approval struct {
 	Dir    string          `json:"dir,omitempty"`
 	Allows []string        `json:"allows,omitempty"` // what an answer for more than once would allow, in words
 	Why    string          `json:"why"`              // what made it ask
+	Agent  string          `json:"agent,omitempty"`  // who does it, if not the agent of the item: a tool runs for its parent
 }
 
 // decide asks the policy. What people have granted is only read when the
@@ -68,7 +70,11 @@ func (p *Performer) limitReading(ctx context.Context, spec agent.Spec, env *tool
 }
 
 func requestOf(spec agent.Spec, name string, action tool.Action) permission.Request {
-	return permission.Request{Tool: name, Action: action, Agent: spec.ID, Chat: spec.Chat, Role: spec.Role, Depth: spec.Depth}
+	req := permission.Request{Tool: name, Action: action, Agent: spec.ID, Chat: spec.Chat, Role: spec.Role, Depth: spec.Depth}
+	if spec.ToolRun() { // its parent does it
+		req.Agent, req.Depth = spec.Parent, spec.Depth-1
+	}
+	return req
 }
 
 // Grants reads what people have allowed for more than once in a chat.
@@ -90,8 +96,9 @@ func Grants(ctx context.Context, from Reader, chat string) ([]permission.Grant, 
 
 // request is what the approval was asked for.
 func (a Approval) request(item store.Item) permission.Request {
+	who := cmp.Or(a.Agent, item.Agent)
 	return permission.Request{
-		Tool: a.Tool, Action: a.Action, Agent: item.Agent, Chat: item.ChatID, Role: item.Role, Depth: strings.Count(item.Agent, "."),
+		Tool: a.Tool, Action: a.Action, Agent: who, Chat: item.ChatID, Role: item.Role, Depth: strings.Count(who, "."),
 	}
 }
 
@@ -99,6 +106,9 @@ func (a Approval) request(item store.Item) permission.Request {
 func (p *Performer) approval(job engine.Job, run agent.RunTool, input json.RawMessage, action tool.Action, hash string, d permission.Decision) agent.Event {
 	req := requestOf(job.Spec, run.Name, action)
 	a := Approval{Tool: run.Name, Input: input, Action: action, Dir: job.Spec.Dir, Why: d.By}
+	if req.Agent != job.Spec.ID {
+		a.Agent = req.Agent
+	}
 	for _, r := range req.Proposal() {
 		a.Allows = append(a.Allows, r.String())
 	}

@@ -43,7 +43,10 @@ func (p *Performer) propose(ctx context.Context, job engine.Job, call message.To
 			out.Refused, out.Why = true, err.Error()+". No task was started."
 			return out
 		}
-		out.Plan, out.Key = plan, keyOf(call)
+		out.Plan = plan
+		if call.Name != RunBehind { // what a tool gives may be another the next time
+			out.Key = keyOf(call)
+		}
 	case agent.ClassAsk:
 		out.Question = hashOf(questionText(string(call.Input)))
 	case agent.ClassRead, agent.ClassWrite:
@@ -93,7 +96,7 @@ func missing(call message.ToolCall) error {
 // class of the tool in general.
 func (p *Performer) classOf(ctx context.Context, job engine.Job, t tool.Tool, input json.RawMessage) agent.Class {
 	switch t.Name {
-	case SpawnAgents, DelegateTo, ContinueAgent:
+	case SpawnAgents, DelegateTo, ContinueAgent, RunBehind:
 		return agent.ClassDelegate
 	case SubmitResult:
 		return agent.ClassSubmit
@@ -184,6 +187,8 @@ func (p *Performer) plan(ctx context.Context, job engine.Job, call message.ToolC
 		return pl.delegate(call.Input)
 	case ContinueAgent:
 		return pl.resume(call.Input)
+	case RunBehind:
+		return pl.toolRun(call.Input)
 	}
 	return pl.called(call)
 }

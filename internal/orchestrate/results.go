@@ -65,7 +65,8 @@ func (p *Performer) Results(tasks []store.Task) string {
 	share := min(max(allResults/max(len(tasks), 1), leastShare), mostResult)
 	var out aggregated
 	for _, t := range tasks {
-		r := taskResult{AgentID: t.ID, Role: t.Name[len("agent:"):], Task: cut(t.Instruction, min(taskShare, share), "")}
+		_, name, _ := strings.Cut(t.Name, ":") // agent:coder, tool:Bash
+		r := taskResult{AgentID: t.ID, Role: name, Task: cut(t.Instruction, min(taskShare, share), "")}
 		if t.Reason == string(agent.ReasonCompleted) {
 			r.Outcome.Success = &success{resultOf(t, share)}
 		} else {

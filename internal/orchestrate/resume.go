@@ -40,6 +40,9 @@ func (pl *planner) resume(input json.RawMessage) (*agent.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if spec.ToolRun() {
+		return nil, fmt.Errorf("%s was one run of a tool: run it again with %s", old.Path, RunBehind)
+	}
 	rows, err := pl.store.History(pl.ctx, old.ID, 0)
 	if err != nil {
 		return nil, fmt.Errorf("reading the history of %s: %w", old.Path, err)

@@ -51,7 +51,7 @@ func (p *Performer) has(r role.Role, name string, depth, maxDepth int) bool {
 	switch name {
 	case SubmitResult, SubmitError: // a role made for sub-agents keeps to its form as an orchestrator, too
 		return depth > 0 || r.Mode != role.ModePrimary
-	case ReplyToAgent, SettleWork, ListAgents, CheckAgent, StopAgent, MessageAgent, ContinueAgent: // the orchestrator's
+	case ReplyToAgent, SettleWork, ListAgents, CheckAgent, StopAgent, MessageAgent, ContinueAgent, RunBehind: // the orchestrator's
 		return depth == 0 && delegating(r, depth, maxDepth) && !slices.Contains(r.DeniedTools, name)
 	}
 	if slices.Contains(role.Delegation(), name) {

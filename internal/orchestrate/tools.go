@@ -30,6 +30,7 @@ const (
 	MessageAgent  = "message_agent"
 	ReplyToAgent  = "reply_to_agent"
 	SettleWork    = "settle_work"
+	RunBehind     = "run_in_background"
 )
 
 //go:embed *.md
@@ -79,6 +80,8 @@ var decidedSchemas = map[string]string{
 		`"isolation":{"enum":["none","worktree"]},"background":{"type":"boolean"},"cwd":{"type":"string"},"model":{"type":"string"},` + limitsSchema + `}}`,
 	ContinueAgent: `{"type":"object","required":["agent","task"],"additionalProperties":false,"properties":{` +
 		`"agent":{"type":"string","description":"id or name"},"task":{"type":"string","minLength":1},"background":{"type":"boolean"},` + limitsSchema + `}}`,
+	RunBehind: `{"type":"object","required":["tool","input"],"additionalProperties":false,"properties":{` +
+		`"tool":{"type":"string","description":"one of your own tools, such as Bash"},"input":{"type":"object","description":"its input"}}}`,
 	SubmitResult: resultSchema,
 	SubmitError:  `{"type":"object","required":["error"],"properties":{"error":{"type":"string","minLength":1}}}`,
 	AskUser: `{"type":"object","additionalProperties":false,"properties":{` + questionSchema +

@@ -26,7 +26,7 @@ func EveryAgents() []string {
 // to delegate to.
 func Delegation() []string {
 	return []string{
-		"check_agent", "continue_agent", "delegate_to_agent", "list_agents", "message_agent", "spawn_agents", "stop_agent",
+		"check_agent", "continue_agent", "delegate_to_agent", "list_agents", "message_agent", "run_in_background", "spawn_agents", "stop_agent",
 	}
 }
 

@@ -43,6 +43,7 @@ var rules = []struct {
 	{"15 (failures)", failures},
 	{"16 (order of calls)", callOrder},
 	{"17 (capabilities)", capabilities},
+	{"of tool runs", toolRuns},
 	{"of the frame", frame},
 }
 
@@ -303,6 +304,27 @@ func unread(s step) error {
 		return fmt.Errorf("%d messages are unread, not %d", s.after.Unread, want)
 	case has[agent.Conclude](s) && len(s.after.Queue) > 0:
 		return fmt.Errorf("it ends, and %v were not placed", s.after.Queue)
+	}
+	return nil
+}
+
+// toolRuns: one run of a tool asks no model and starts nobody; it ends with
+// the result of its call, as success only if that is no error.
+func toolRuns(s step) error {
+	if !s.after.Spec.ToolRun() {
+		return nil
+	}
+	if has[agent.CallModel](s) || has[agent.StartChild](s) || has[agent.Consult](s) {
+		return errors.New("a tool run does more than to run its tool")
+	}
+	a, acting := s.after.Phase.(agent.Acting)
+	if acting && !slices.ContainsFunc(a.Calls, func(c agent.Call) bool { return c.Phase != agent.CallDone }) {
+		return errors.New("a tool run outlives its call")
+	}
+	for _, c := range effects[agent.Conclude](s) {
+		if c.Outcome.Success() && !s.answered(0, false) {
+			return errors.New("a tool run succeeded without a result")
+		}
 	}
 	return nil
 }

@@ -87,6 +87,12 @@ func badPlan(s agent.State, p agent.Proposal, agents int) string {
 		return "the chat would have too many agents"
 	}
 	for _, t := range p.Plan.Tasks {
+		if t.Tool != "" {
+			if !slices.Contains(s.Spec.Tools, t.Tool) || t.Class != agent.ClassRead && t.Class != agent.ClassWrite {
+				return "the tool " + t.Tool + " cannot be run"
+			}
+			continue
+		}
 		if !slices.Contains(s.Spec.Delegates, t.Role) {
 			return "the role " + t.Role + " is not allowed"
 		}
@@ -278,18 +284,22 @@ func budgets(s step) error {
 		plans[i] = p.Plan
 	}
 	left := agent.Amount{Tokens: l.Tokens, Cost: l.Cost}.Add(s.before.Run.Extra).Sub(spent).Sub(s.before.Held)
-	nth := map[int]int{}
+	nth, models := map[int]int{}, false
 	for _, c := range started {
 		got, plan := c.Spec.Limits, plans[c.Call]
 		own := plan.Tasks[nth[c.Call]]
 		nth[c.Call]++
 		n := int64(len(plan.Tasks))
+		run := c.Spec.ToolRun() // no model, no cost
+		models = models || !run
 		switch {
+		case run && got.Tokens+got.Cost > 0:
+			return fmt.Errorf("task %d got %v to run a tool", c.Task, got)
 		case own.Tokens > 0 && got.Tokens > own.Tokens, own.Cost > 0 && got.Cost > own.Cost:
 			return fmt.Errorf("task %d got %v, more than its own maximum", c.Task, got)
-		case l.Tokens > 0 && (got.Tokens <= 0 || got.Tokens > left.Tokens/n):
+		case !run && l.Tokens > 0 && (got.Tokens <= 0 || got.Tokens > left.Tokens/n):
 			return fmt.Errorf("task %d got %d tokens of %d for %d", c.Task, got.Tokens, left.Tokens, n)
-		case l.Cost > 0 && (got.Cost <= 0 || got.Cost > left.Cost/n):
+		case !run && l.Cost > 0 && (got.Cost <= 0 || got.Cost > left.Cost/n):
 			return fmt.Errorf("task %d got %d$ of %d$ for %d", c.Task, got.Cost, left.Cost, n)
 		case nth[c.Call] == len(plan.Tasks):
 			for _, same := range started {
@@ -301,6 +311,7 @@ func budgets(s step) error {
 	}
 	turn := maxOutput(s.after.Spec)
 	switch {
+	case !models:
 	case l.Tokens > 0 && left.Tokens < turn:
 		return fmt.Errorf("%d tokens are left to read the results", left.Tokens)
 	case l.Cost > 0 && left.Cost < price(turn, s.after.Spec.Price.Output):
@@ -313,8 +324,15 @@ func budgets(s step) error {
 func capabilities(s step) error {
 	spec := s.after.Spec
 	for _, c := range effects[agent.StartChild](s) {
+		may := spec.Delegable
+		if c.Spec.ToolRun() {
+			may = spec.Tools
+			if c.Spec.Role != spec.Role || len(c.Spec.Tools) != 1 || c.Spec.Tools[0] != c.Spec.Tool {
+				return fmt.Errorf("task %d runs %s as %s with %v", c.Task, c.Spec.Tool, c.Spec.Role, c.Spec.Tools)
+			}
+		}
 		for _, t := range slices.Concat(c.Spec.Tools, c.Spec.Delegable) {
-			if !slices.Contains(spec.Delegable, t) {
+			if !slices.Contains(may, t) {
 				return fmt.Errorf("task %d got %s, which its parent may not delegate", c.Task, t)
 			}
 		}

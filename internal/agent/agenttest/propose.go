@@ -48,6 +48,12 @@ func (w *Walker) Birth(depth int) agent.Event {
 	if d.Intn(4) == 3 {
 		s.Limits.Cost = int64(20 + d.Intn(2000))
 	}
+	if depth > 0 && d.Intn(8) == 7 {
+		tool := toolNames[d.Intn(4)]
+		s.Tool, s.Class, s.Tools, s.Delegates = tool, classes[tool], []string{tool}, nil
+		s.Schema, s.Acceptance, s.Worktree, s.Adopts = false, false, false, ""
+		return agent.Created{At: w.at(), Spec: s, Task: toolRun(tool)}
+	}
 	if missing := d.Intn(20); missing < len(s.Tools) {
 		s.Tools = slices.Delete(slices.Clone(s.Tools), missing, missing+1)
 	}
@@ -140,6 +146,11 @@ func (w *Walker) plan() *agent.Plan {
 			Tools: toolNames, Delegable: toolNames, Delegates: roleNames, Models: []string{"m1"}, MaxOutput: 300,
 			Price: agent.Price{Known: t.Priced, Input: 1000, Output: 5000}, Limits: agent.Limits{Turns: pick(d, 0, 4)},
 			Adopts: "chat.9", Worktree: d.Intn(3) == 2, Confidence: pick(d, 0, 60), SameLimit: 2, AskTimeout: int64(pick(d, 0, 100_000)),
+		}
+		if d.Intn(6) == 5 {
+			t.Tool = toolNames[d.Intn(len(toolNames))]
+			t.Class, t.Task = classes[t.Tool], toolRun(t.Tool)
+			t.Spec = agent.Spec{}
 		}
 		plan.Tasks = append(plan.Tasks, t)
 	}

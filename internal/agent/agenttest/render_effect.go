@@ -119,7 +119,8 @@ func addResults(f agent.AddResults) string {
 
 func startChild(f agent.StartChild) string {
 	s := f.Spec
-	return fmt.Sprintf("start %d %s %s depth %d for call %d of %s%s%s%s%s%s", f.Task, s.ID, s.Role, s.Depth, f.Call, s.Cause,
+	return fmt.Sprintf("start %d %s %s depth %d for call %d of %s%s%s%s%s%s%s", f.Task, s.ID, s.Role, s.Depth, f.Call, s.Cause,
+		when(s.ToolRun(), " runs "+s.Tool),
 		when(f.Prior > 0, fmt.Sprintf(" after %d of %s", f.Prior, s.Adopts)), when(s.Worktree, " worktree"),
 		when(s.Limits.Tokens > 0 || s.Limits.Cost > 0, " budget "+amount(agent.Amount{Tokens: s.Limits.Tokens, Cost: s.Limits.Cost})),
 		when(len(s.Tools) > 0, " tools "+strings.Join(s.Tools, ",")),

@@ -19,6 +19,7 @@ const (
 	notWaiting = "not waiting"
 	hasEnded   = "ended"
 	isEnding   = "ending"
+	noReader   = "no reader"
 	noPrice    = "no price"
 	// refused: stale or impossible. The state cannot always tell which.
 	refused = "refused"
@@ -36,6 +37,8 @@ func verdict(err error) string {
 		return notWaiting
 	case errors.Is(err, agent.ErrEnded):
 		return hasEnded
+	case errors.Is(err, agent.ErrNoReader):
+		return noReader
 	case errors.Is(err, agent.ErrEnding):
 		return isEnding
 	case errors.Is(err, agent.ErrNoPrice):
@@ -107,6 +110,9 @@ func (tr *Trace) mustBeAlive(ev agent.Event) string {
 	}
 	switch ev := ev.(type) {
 	case agent.UserMessage:
+		if s.Spec.ToolRun() {
+			return noReader
+		}
 		if !s.Spec.Orchestrator() && (in[agent.Cancelling](s) || in[agent.Settling](s)) {
 			return isEnding
 		}

@@ -129,6 +129,10 @@ func (h *history) add(ev agent.Event, f agent.AddMessage) error {
 		}
 		return h.fill(f.Pos, aReply)
 	}
+	if born, ok := ev.(agent.Created); ok && born.Spec.ToolRun() {
+		h.reply, h.open = f.Pos, nil
+		return h.fill(f.Pos, aReply)
+	}
 	err := h.fill(f.Pos, aNote)
 	if _, ok := ev.(agent.Compacted); ok {
 		delete(h.input, f.Pos) // a summary is sent first, wherever it stands

@@ -50,7 +50,7 @@ var (
 
 // created [depth=N] [turns= active= tokens= cost= children= agents=]
 // [price=IN/OUT] [models=] [out=] [window=] [tools= delegable= delegates=]
-// [schema] [acceptance] [worktree] [confidence= same= ask-timeout=]
+// [schema] [acceptance] [worktree] [confidence= same= ask-timeout=] [tool=]
 // [budget-wait=] [grace=] [context=] [adopts=AGENT prior=N]
 func verbCreated(sc *Scenario, a *args) (agent.Event, error) {
 	s := agent.Spec{
@@ -77,7 +77,16 @@ func verbCreated(sc *Scenario, a *args) (agent.Event, error) {
 		s.Role, s.Name, s.Path, s.Tools = "coder", "coder", "main/coder", subTools
 	}
 	s.Tools = a.list("tools", s.Tools)
-	return agent.Created{At: sc.at(), Spec: s, Tokens: a.num("context"), Prior: int(a.num("prior")), Task: message.Of(message.User, message.KindTask, "the task")}, nil
+	task := message.Of(message.User, message.KindTask, "the task")
+	if s.Tool = a.text("tool", ""); s.Tool != "" {
+		s.Class, s.Tools, s.Delegates, task = classes[s.Tool], []string{s.Tool}, nil, toolRun(s.Tool)
+	}
+	return agent.Created{At: sc.at(), Spec: s, Tokens: a.num("context"), Prior: int(a.num("prior")), Task: task}, nil
+}
+
+// toolRun is what a task that runs a tool begins with.
+func toolRun(name string) message.Message {
+	return message.Message{Role: message.Assistant, Kind: message.KindReply, Parts: []message.Part{message.ToolCall{ID: agent.ToolRunCall, Name: name}}}
 }
 
 // user ID [tokens=]

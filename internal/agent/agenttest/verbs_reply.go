@@ -84,7 +84,7 @@ func proposal(text string) (agent.Proposal, error) {
 
 // planOf reads "2 general 1 coder wait=any|N|first_valid background
 // timeout=MS tokens=N cost=N size=N unpriced tools=a,b adopts=AGENT prior=N
-// worktree".
+// worktree", or "tool=Bash".
 func planOf(text string) (*agent.Plan, error) {
 	a, err := parse("plan " + text)
 	if err != nil {
@@ -106,6 +106,10 @@ func planOf(text string) (*agent.Plan, error) {
 	t.Spec.Adopts, t.Spec.Worktree = a.text("adopts", ""), a.flag("worktree")
 	t.Spec.Tools = a.list("tools", []string{"Read", "submit_result"})
 	t.Spec.Delegable = a.list("delegable", nil)
+	if t.Tool = a.text("tool", ""); t.Tool != "" {
+		t.Class, t.Task = classes[t.Tool], toolRun(t.Tool)
+		plan.Tasks = append(plan.Tasks, t)
+	}
 	for len(a.words) > 0 {
 		n, err := a.index()
 		if err != nil {

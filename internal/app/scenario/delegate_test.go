@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/permission"
+	"github.com/cadre-dev/cadre/internal/store"
 )
 
 // TestWait: spawn_agents waits for what it was told to wait for; the others
@@ -133,6 +135,95 @@ agents:
 			t.Errorf("the result of task %d was delivered %d times\n%s", i, n, text)
 		}
 	}
+}
+
+// TestToolTask: the orchestrator runs a tool of its own in the background, as a
+// task of type tool, and goes on; the result wakes it. It survives a kill at
+// each step.
+func TestToolTask(t *testing.T) {
+	t.Parallel()
+	killedEverywhere(t, func() (setup, func(*world)) {
+		g := &gates{}
+		return setup{Tools: tools(g.tool()), Script: `
+agents:
+  - match: {role: main}
+    turns:
+      - when: {user: how far}
+        calls:
+          - {tool: list_agents, input: {}}
+          - {tool: message_agent, input: {agent: k.1, message: hurry}}
+          - {tool: run_in_background, input: {tool: nothing, input: {}}}
+          - {tool: run_in_background, input: {tool: spawn_agents, input: {tasks: [{task: x}]}}}
+          - {tool: run_in_background, input: {tool: mcp__test__hold, input: {name: 7}}}
+      - when: {result: "main/mcp__test__hold-1: acting"}
+        text: It builds.
+      - when: {user: again}
+        calls: [{tool: continue_agent, input: {agent: k.1, task: once more}}]
+      - when: {result: "run it again with"}
+        text: It cannot be continued.
+      - when: {result: sub_agent_results}
+        text: "Built: {{last_result}}"
+      - calls: [{tool: run_in_background, input: {tool: mcp__test__hold, input: {name: build}}}]
+      - text: It is under way.
+`}, func(w *world) {
+				w.say("build it")
+				w.reads("It is under way.")
+				w.awaits("k.1", "acting")
+				if got := w.task("k.1"); got.Type != "tool" || got.Name != "tool:mcp__test__hold" || got.Instruction != `{"name":"build"}` || got.Status != "running" || got.Cause != "m1" {
+					w.Errorf("the task is %+v", got)
+				}
+				w.say("how far is it?")
+				w.reads("It builds.")
+				g.let("build")
+				w.reads("reply: Built:")
+				if got := w.task("k.1"); got.Status != "success" || got.Result != "build" {
+					w.Errorf("the task is %+v", got)
+				}
+				w.say("again")
+				w.reads("It cannot be continued.")
+				w.wants("running, task k.1. The results will arrive as a message.", "is one run of a tool and reads no messages", `you have no tool "nothing"`,
+					"spawn_agents cannot be run in the background", "name", `"outcome":{"success":{"result":"build"}}`)
+			}
+	})
+}
+
+// TestToolTaskAsks: what a tool does in the background is decided as if its
+// parent did it: the user is asked, an answer for the agent holds for what the
+// orchestrator does itself, and a denial is the result.
+func TestToolTaskAsks(t *testing.T) {
+	t.Parallel()
+	killedEverywhere(t, always(setup{Mode: "ask", Script: `
+agents:
+  - match: {role: main}
+    turns:
+      - calls:
+          - {tool: run_in_background, input: {tool: Write, input: {file_path: one.txt, content: x}}}
+          - {tool: run_in_background, input: {tool: Write, input: {file_path: two.txt, content: x}}}
+      - text: They wait.
+      - when: {user: yourself}
+        calls: [{tool: Write, input: {file_path: one.txt, content: y}}]
+      - when: {result: one.txt}
+        text: Done.
+    after: last
+`}, func(w *world) {
+		w.say("write")
+		w.reads("They wait.")
+		w.deny(w.item("approval", "k.2"), "not this one")
+		w.ended("k.2")
+		w.allow(w.item("approval", "k.1"), permission.Agent)
+		w.ended("k.1")
+		if got := w.task("k.2"); got.Status != "failed" || got.Error != "Denied by the user: not this one" || got.ErrorKind != "tool_error" {
+			w.Errorf("task 2 is %+v", got)
+		}
+		if w.file("two.txt") != "" {
+			w.Error("what was denied was written")
+		}
+		w.say("do it yourself")
+		w.reads("reply: Done.")
+		if all, err := w.app.Store.Inbox(w.Context(), store.InboxQuery{Chat: "k", Closed: true}); err != nil || len(all) != 2 {
+			w.Errorf("asked were %v (%v)", all, err)
+		}
+	}))
 }
 
 // results are the messages by which results of tasks reached the orchestrator,
