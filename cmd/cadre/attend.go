@@ -35,6 +35,17 @@ const (
 
 // attend begins to look after the items of the chat that wait already.
 func (s *session) attend(ctx context.Context) error {
+	if err := s.readItems(ctx); err != nil {
+		return err
+	}
+	if s.who == person && s.lines == nil {
+		s.lines = readLines(s.cmd.InOrStdin())
+	}
+	return s.serve(ctx)
+}
+
+// readItems finds out what waits now.
+func (s *session) readItems(ctx context.Context) error {
 	items, err := s.app.Store.Inbox(ctx, store.InboxQuery{Chat: s.chat})
 	if err != nil {
 		return fmt.Errorf("reading the inbox: %w", err)
@@ -42,10 +53,7 @@ func (s *session) attend(ctx context.Context) error {
 	for _, i := range items {
 		s.noteItem(i)
 	}
-	if s.who == person && s.lines == nil {
-		s.lines = readLines(s.cmd.InOrStdin())
-	}
-	return s.serve(ctx)
+	return nil
 }
 
 // readLines sends the lines of a stream until it ends.
@@ -108,8 +116,7 @@ func (s *session) serve(ctx context.Context) error {
 // askNext shows the item that has waited longest, once.
 func (s *session) askNext() error {
 	if s.asking != "" && !slices.ContainsFunc(s.items, func(i store.Item) bool { return i.ID == s.asking }) {
-		s.asking = "" // answered elsewhere, or nobody waits any more
-		if err := s.out.ask(""); err != nil {
+		if err := s.elsewhere(); err != nil {
 			return err
 		}
 	}
@@ -125,6 +132,19 @@ func (s *session) askNext() error {
 	return s.out.ask(text)
 }
 
+// elsewhere tells how it came that what is asked no longer waits.
+func (s *session) elsewhere() error {
+	how := ""
+	if i, err := s.app.Store.Item(s.cmd.Context(), s.asking); err == nil {
+		how = strings.TrimSpace(strings.ReplaceAll(i.How, "_", " ") + " " + view.Clean(i.By))
+	}
+	if err := s.out.note(fmt.Sprintf("%s no longer waits: %s", s.asking, how)); err != nil {
+		return err
+	}
+	s.asking = ""
+	return s.out.ask("")
+}
+
 // choices says what can be typed.
 func choices(i store.Item) string {
 	switch i.Kind {
@@ -138,7 +158,7 @@ func choices(i store.Item) string {
 	case "budget":
 		return "y           as much again\n  n           end with what there is\n  anything else is a message to the orchestrator"
 	}
-	return "Type the answer, or the number of a choice; /skip declines."
+	return "Type the answer, or the number of a choice; /skip declines, /say TEXT is a message to the orchestrator."
 }
 
 // mostRules and ruleLength bound what is shown of what an answer would allow.
@@ -171,8 +191,16 @@ func (s *session) typed(ctx context.Context, line string) error {
 	if name, ok := strings.CutPrefix(line, "/stop"); ok {
 		return s.stopNamed(ctx, strings.TrimSpace(name))
 	}
+	if text, ok := strings.CutPrefix(line, "/say "); ok {
+		return s.post(ctx, strings.TrimSpace(text))
+	}
 	k := slices.IndexFunc(s.items, func(i store.Item) bool { return i.ID == s.asking })
 	if k < 0 {
+		return s.post(ctx, line)
+	}
+	if named, err := s.names(ctx, line); err != nil {
+		return err
+	} else if named {
 		return s.post(ctx, line)
 	}
 	item := s.items[k]
@@ -193,11 +221,28 @@ func (s *session) typed(ctx context.Context, line string) error {
 	case err != nil:
 		return fmt.Errorf("answering %s: %w", item.ID, err)
 	}
-	s.items = slices.DeleteFunc(s.items, func(x store.Item) bool { return x.ID == item.ID })
 	if err := s.out.note(said); err != nil {
 		return err
 	}
+	s.asking, s.items = "", nil // the answer may have been one to others, too
+	if err := s.out.ask(""); err != nil {
+		return err
+	}
+	if err := s.readItems(ctx); err != nil {
+		return err
+	}
 	return s.askNext()
+}
+
+// names tells whether a line is for an agent that it names: then it is no
+// answer to what is asked.
+func (s *session) names(ctx context.Context, line string) (bool, error) {
+	agents, err := s.app.Store.Tree(ctx, s.chat)
+	if err != nil {
+		return false, fmt.Errorf("reading the agents of the chat: %w", err)
+	}
+	_, _, named, err := orchestrate.Addressed(agents, line)
+	return named && err == nil, nil
 }
 
 // stopNamed stops an agent by its name or id, or, without one, the chat.

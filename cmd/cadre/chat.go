@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -17,7 +18,8 @@ func newChat(g *globals) *cobra.Command {
 		Short: "Talk with the orchestrator in the terminal",
 		Long: `Starts a chat, or goes on with one, and stays: type a message and press Enter.
 You can type at any time, also while agents work; @NAME TEXT goes straight to
-that agent, /stop NAME stops it. What agents ask is shown and answered here.
+that agent, /stop NAME stops it. What agents ask is shown and answered here;
+/say TEXT is for the orchestrator even while a question waits.
 Ctrl-C stops all the work under way, Ctrl-D or /quit leaves; what is unfinished
 then is gone on with by cadre run --resume.`,
 		Example: "  cadre chat\n  cadre chat --chat k3f9xw2m1a\n  cadre chat \"What is in this folder?\"",
@@ -44,11 +46,16 @@ then is gone on with by cadre run --resume.`,
 }
 
 // talk takes messages until the person leaves. The first one may have come
-// with the command line.
+// with the command line; what an earlier process left unfinished is gone on
+// with first.
 func (s *session) talk(ctx context.Context, turn func(context.Context) error) error {
-	if s.o.prompt != "" {
+	begun, err := unfinished(ctx, s.app.Store, s.chat)
+	if err != nil {
+		return err
+	}
+	if s.o.prompt != "" || begun {
 		if err := turn(ctx); err != nil {
-			return err
+			return left(err)
 		}
 	}
 	for {
@@ -56,18 +63,39 @@ func (s *session) talk(ctx context.Context, turn func(context.Context) error) er
 		select {
 		case line, ok := <-s.lines:
 			text := strings.TrimSpace(line)
-			if !ok || text == "/quit" || text == "/exit" {
+			if !ok || leaves(text) {
 				return nil
 			}
 			if text == "" {
 				continue
 			}
-			s.o.prompt = text
+			if strings.HasPrefix(text, "/stop") {
+				fmt.Fprintln(s.cmd.ErrOrStderr(), "Nothing is at work.")
+				continue
+			}
+			s.o.prompt = strings.TrimPrefix(text, "/say ")
 			if err := turn(ctx); err != nil {
-				return err
+				return left(err)
 			}
 		case <-s.stops.signals:
 			return nil
 		}
 	}
+}
+
+// errLeft tells that the person has left while agents were at work.
+var errLeft = errors.New("left")
+
+// left is the end of a conversation: to leave it is no failure.
+func left(err error) error {
+	if errors.Is(err, errLeft) {
+		return nil
+	}
+	return err
+}
+
+// leaves tells whether a line ends the conversation.
+func leaves(line string) bool {
+	text := strings.TrimSpace(line)
+	return text == "/quit" || text == "/exit"
 }

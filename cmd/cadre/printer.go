@@ -145,6 +145,7 @@ type livePrinter struct {
 	style  view.Style
 	notes  []string
 	held   []view.Said // said, and perhaps the answer
+	said   int         // where the last text stands that was printed
 	shown  string      // the last frame
 	asking bool        // the person types: nothing is drawn meanwhile
 }
@@ -162,11 +163,15 @@ func (p *livePrinter) size() (width, height int) {
 }
 
 func (p *livePrinter) frame(t *view.Tree, now time.Time) error {
-	if p.asking {
-		return nil
-	}
 	width, height := p.size()
 	above := p.above(t, width, -1)
+	if p.asking {
+		if above == "" {
+			return nil
+		}
+		_, err := fmt.Fprintf(p.out, "\n%s> ", above)
+		return err
+	}
 	lines := p.style.Frame(t, width, height-1, now)
 	frame := fmt.Sprint(width, "\n", strings.Join(lines, "\n"))
 	if above == "" && frame == p.shown {
@@ -177,18 +182,18 @@ func (p *livePrinter) frame(t *view.Tree, now time.Time) error {
 }
 
 // above is what has been said for good: notes, and texts of the orchestrator
-// that something follows. What may be the answer is held back; answer is where
-// that begins, once it is known.
+// that something follows. What may be the answer, as nobody is at work any more,
+// is held back; answer is where that begins, once it is known.
 func (p *livePrinter) above(t *view.Tree, width, answer int) string {
 	p.held = append(p.held, t.Said()...)
 	var b strings.Builder
 	for len(p.held) > 0 {
 		first := p.held[0]
-		if len(p.held) == 1 && !first.More && answer < 0 || answer >= 0 && first.Pos >= answer {
+		if len(p.held) == 1 && !first.More && answer < 0 && !t.Live() || answer >= 0 && first.Pos >= answer {
 			break
 		}
 		b.WriteString(view.Prose(view.Clean(strings.TrimSpace(first.Text)), width) + "\n\n")
-		p.held = p.held[1:]
+		p.held, p.said = p.held[1:], first.Pos
 	}
 	for _, n := range p.notes {
 		b.WriteString(n + "\n")
@@ -227,11 +232,12 @@ func (p *livePrinter) done(t *view.Tree, d view.Done, o agent.Outcome) error {
 	now := time.Now()
 	var b strings.Builder
 	b.WriteString(p.above(t, width, o.Result.From))
+	p.held = nil // what is left is the answer, which follows
 	if t.Len() > 1 {
 		rows := t.Rows(view.RowOptions{Now: now, Height: height - 2})
 		b.WriteString(strings.Join(p.style.Lines(rows, width, now), "\n") + "\n\n")
 	}
-	if d.Result != "" {
+	if d.Result != "" && (p.said == 0 || o.Result.From > p.said) {
 		b.WriteString(view.Prose(view.Clean(strings.TrimRight(d.Result, "\n")), width) + "\n\n")
 	}
 	b.WriteString(p.style.Summary(t, d, width, now) + "\n")

@@ -166,6 +166,13 @@ func (s *session) turn(ctx context.Context, events <-chan happening, outcomes <-
 	s.g.log.Info("run", "chat", s.chat, "resume", s.o.resume)
 	o, err := s.follow(ctx, events, outcomes)
 	s.g.log.Info("run ends", "chat", s.chat, "outcome", string(o.Reason), "kind", string(o.Kind), "err", err)
+	if errors.Is(err, errLeft) {
+		if err := s.out.suspend(s.chat, ""); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.cmd.ErrOrStderr(), "What is unfinished waits; %s.\n", s.howToResume())
+		return errLeft
+	}
 	if err != nil {
 		return errors.Join(s.unfollowed(err), s.out.suspend(s.chat, ""))
 	}
@@ -385,6 +392,9 @@ func (s *session) next(ctx context.Context, events <-chan happening, outcomes <-
 		}
 		return s.tree.AtRest(), nil, s.serve(ctx)
 	case line, ok := <-s.lines:
+		if s.o.talk && (!ok || leaves(line)) {
+			return false, nil, errLeft
+		}
 		if !ok {
 			s.lines, s.who = nil, nobody // the terminal is gone
 			return false, nil, s.serve(ctx)

@@ -37,7 +37,7 @@ func (p *Performer) RunTool(ctx context.Context, job engine.Job, run agent.RunTo
 		return refused(err.Error())
 	}
 	env := p.env(job)
-	env.Dir, env.Output, env.Ask = dir, job.Output, asker(job)
+	env.Dir, env.Output, env.Ask = dir, job.Output, p.asker(job)
 	env.Call = store.ToolCallID(job.Spec.ID, run.Turn, run.Call)
 	env.Approved = true // what is planned may be shown to a person
 	p.limitReading(ctx, job.Spec, &env)
@@ -152,8 +152,9 @@ func recordOf(res tool.Result, d *permission.Decision) []byte {
 	return b
 }
 
-// asker lets a tool ask the user in the middle of its run.
-func asker(job engine.Job) func(context.Context, tool.Question) (tool.Answer, error) {
+// asker lets a tool ask the user in the middle of its run. The user has as long
+// to answer as for an agent's question; then it counts as declined.
+func (p *Performer) asker(job engine.Job) func(context.Context, tool.Question) (tool.Answer, error) {
 	if job.Ask == nil {
 		return nil
 	}
@@ -166,13 +167,17 @@ func asker(job engine.Job) func(context.Context, tool.Question) (tool.Answer, er
 		if err != nil {
 			return tool.Answer{}, fmt.Errorf("wording the question: %w", err)
 		}
-		told, err := job.Ask(ctx, agent.ToolAsked{Action: string(action), Reason: q.From})
+		asked := agent.ToolAsked{Action: string(action), Reason: q.From}
+		if p.asking.Timeout > 0 {
+			asked.Deadline = job.Now().Add(p.asking.Timeout).UnixMilli()
+		}
+		told, err := job.Ask(ctx, asked)
 		if err != nil {
 			return tool.Answer{}, err
 		}
 		out := tool.Answer{Declined: told.Declined, Text: told.Answer}
-		if json.Valid([]byte(told.Answer)) {
-			out.Fields = json.RawMessage(told.Answer)
+		if fields := []byte(told.Answer); json.Valid(fields) && strings.HasPrefix(strings.TrimSpace(told.Answer), "{") {
+			out.Fields = fields
 		}
 		return out, nil
 	}

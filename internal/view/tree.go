@@ -242,15 +242,17 @@ func (a *Agent) Working() bool {
 
 // AtRest tells whether nothing in the tree works.
 func (t *Tree) AtRest() bool {
-	if t.Root == nil || t.Root.Working() {
-		return false
-	}
+	return t.Root != nil && !t.Root.Working() && !t.Live()
+}
+
+// Live tells whether a sub-agent has not ended.
+func (t *Tree) Live() bool {
 	for _, a := range t.agents {
 		if a != t.Root && !a.Over() {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // Elapsed is how long ago the agent was started (the orchestrator: was given
