@@ -26,7 +26,7 @@ func form() tool.Tool {
 			if a.Declined {
 				return tool.Text("declined"), nil
 			}
-			return tool.Text("fields " + string(a.Fields)), nil
+			return tool.Text("fields " + string(a.Fields) + " text " + a.Text), nil
 		},
 	}
 }
@@ -53,6 +53,7 @@ func TestElicitation(t *testing.T) {
 		want   string
 	}{
 		"answered": {orchestrate.Answer{Text: `{"name":"Ann"}`}, `fields {"name":"Ann"}`},
+		"in words": {orchestrate.Answer{Text: "42"}, "fields  text 42"},
 		"declined": {orchestrate.Answer{Refuse: true}, "declined"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,6 +69,16 @@ func TestElicitation(t *testing.T) {
 			w.wants("result of mcp__test__form: " + c.want)
 		})
 	}
+	t.Run("expired", func(t *testing.T) {
+		t.Parallel()
+		w := begin(t, setup{Script: filling, Tools: tools(form()), Config: "questions:\n  timeout: 100ms\n"})
+		w.say("go")
+		w.end()
+		w.wants("result of mcp__test__form: declined")
+		if got := w.closed("k.1-i1"); got.How != "expired" || got.Default != "decline" || got.Deadline == 0 {
+			t.Errorf("nobody answered, and it is %+v", got)
+		}
+	})
 	t.Run("killed", func(t *testing.T) {
 		t.Parallel()
 		w := begin(t, setup{Script: filling, Tools: tools(form())})
