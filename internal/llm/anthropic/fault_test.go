@@ -82,6 +82,7 @@ func TestBrokenChunks(t *testing.T) {
 		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":[]}}`,
 		`{"type":"content_block_delta","index":0,"delta":[]}`, `{"type":"content_block_start","index":5,"content_block":{"type":"tool_use","id":{}}}`,
 		`{"type":"content_block_start","index":5,"content_block":[]}`, `{"type":"message_delta","delta":[]}`, `{"type":"message_start","message":[]}`,
+		`{"type":"message_start","message":{"id":"msg_another","content":[]}}`,
 	} {
 		stream := strings.Replace(wiretest.Fixture(t, "text.sse"), "event: content_block_stop", "event: x\ndata: "+data+"\n\nevent: content_block_stop", 1)
 		if r, err := wiretest.Call(t, to(t, events(stream, 100), Options{}), hello()); r != nil || llm.KindOf(err) != llm.ErrNetwork {

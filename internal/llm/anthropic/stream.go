@@ -12,6 +12,9 @@ import (
 // errShape says that an answer is JSON but not what the API promises.
 var errShape = errors.New("the answer has another shape than the API promises")
 
+// errSpliced says that a stream goes on with another message than it began with.
+var errSpliced = errors.New("another message began before the first had ended")
+
 // event is an event of the stream, its parts still text.
 type event struct {
 	kind                         []byte
@@ -91,7 +94,13 @@ func (b *builder) take(e *event) error {
 	case "content_block_start":
 		return b.takeBlock(e.block, e.index)
 	case "message_start":
-		return b.takeMessage(e.message)
+		before := b.id
+		if err := b.takeMessage(e.message); err != nil {
+			return err
+		}
+		if before != "" && b.id != before { // a proxy has begun anew in the middle
+			return errSpliced
+		}
 	case "message_delta":
 		if err := b.takeStop(e.delta); err != nil {
 			return err

@@ -29,13 +29,16 @@ func (b *builder) take(resp *wire.Response, text []byte) error {
 
 // read takes a chunk in.
 func (b *builder) read(text []byte) error {
+	says, counts := true, false
 	c := wire.Object(text)
 	for c.Next() {
 		var err error
 		switch string(c.Key) {
 		case "choices":
+			says = wire.Array(c.Value).Next()
 			err = b.readChoices(c.Value)
 		case "usage":
+			counts = !wire.IsNull(c.Value)
 			err = b.readUsage(c.Value)
 		case "x_groq":
 			err = b.readGroq(c.Value)
@@ -54,6 +57,7 @@ func (b *builder) read(text []byte) error {
 			return err
 		}
 	}
+	b.settled = b.settled || counts && !says
 	return c.Err()
 }
 

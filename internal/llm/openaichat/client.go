@@ -144,10 +144,15 @@ func whole(resp *wire.Response, b *builder) (*llm.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.settled = true
 	if err := b.take(resp, text); err != nil {
-		return nil, err
+		return nil, wire.Spent(err, b.usage)
 	}
-	return b.reply(resp, true)
+	r, err := b.reply(resp, true)
+	if err != nil {
+		return nil, wire.Spent(err, b.usage)
+	}
+	return r, nil
 }
 
 func stream(ctx context.Context, resp *wire.Response, b *builder) (*llm.Reply, error) {

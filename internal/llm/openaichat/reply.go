@@ -35,6 +35,7 @@ type builder struct {
 	finish        string
 	refused       bool
 	usage         message.Usage
+	settled       bool   // the answer came in one piece, or its usage behind it
 	failure       []byte // the error that the last chunk reported
 }
 
@@ -103,6 +104,9 @@ type callDelta struct {
 // told once, some servers repeat in every piece.
 func (b *builder) addCall(d callDelta) {
 	p := b.callOf(d)
+	if p == nil && d.id == "" && d.name == "" && d.arguments == "" {
+		return // a place for a call, with none in it
+	}
 	if p == nil {
 		p = b.open(llm.DeltaCall)
 		p.index = d.index
@@ -205,10 +209,11 @@ func (b *builder) callPart(p *part, stop llm.Stop) message.Part {
 func (b *builder) stop(resp *wire.Response, ended bool) (llm.Stop, error) {
 	stop := llm.StopLength
 	switch strings.ToLower(b.finish) {
-	case "":
-		if !ended || b.last == nil {
+	case "": // some servers tell no reason
+		if !ended || b.last == nil && (!b.settled || len(b.parts) == 0) {
 			return "", resp.Cut()
 		}
+		stop = llm.StopEnd
 	case "stop", "end", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed", "done",
 		"tool_calls", "tool_call", "tool_use", "function_call":
 		stop = llm.StopEnd

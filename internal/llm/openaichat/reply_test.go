@@ -331,6 +331,41 @@ func TestStops(t *testing.T) {
 	}
 }
 
+// TestNoReason: servers that never say why a reply ended. One that came in one
+// piece is whole, and so is a stream that has its usage behind it and its end
+// marked; any other was cut.
+func TestNoReason(t *testing.T) {
+	t.Parallel()
+	const (
+		text  = `{"choices":[{"index":0,"delta":{"content":"4","refusal":""}}]}`
+		usage = `{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4}}`
+		both  = `{"choices":[{"index":0,"delta":{"content":"4"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`
+		whole = `{"choices":[{"finish_reason":"","index":0,"message":{"role":"assistant","content":"4","function_call":{"arguments":"","name":""},"tool_calls":null}}]}`
+	)
+	sse := func(chunks ...string) string { return "data: " + strings.Join(chunks, "\n\ndata: ") + "\n\n" }
+	for _, tt := range []struct {
+		kind, body string
+		fine       bool
+	}{
+		{eventStream, sse(text, usage, "[DONE]"), true},
+		{eventStream, sse(text, usage), false},
+		{eventStream, sse(text, "[DONE]"), false},
+		{eventStream, sse(both, "[DONE]"), false}, // some tell it with every piece
+		{eventStream, sse(usage, "[DONE]"), false},
+		{"application/json", whole, true},
+		{"application/json", `{"choices":[]}`, false},
+		{"application/json", `{"hello":"world"}`, false},
+	} {
+		r, err := wiretest.Call(t, serve(t, wiretest.Say(tt.kind, tt.body)).provider(), wiretest.Ask("x"))
+		switch {
+		case !tt.fine && llm.KindOf(err) != llm.ErrNetwork:
+			t.Errorf("%s: got %+v, %v", tt.body, r, err)
+		case tt.fine && (err != nil || r.Stop != llm.StopEnd || len(r.Parts) != 1 || message.Text(r.Parts) != "4"):
+			t.Errorf("%s: got %+v, %v", tt.body, r, err)
+		}
+	}
+}
+
 // TestThinkTags: reasoning between tags, cut anywhere.
 func TestThinkTags(t *testing.T) {
 	t.Parallel()

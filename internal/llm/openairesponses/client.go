@@ -135,7 +135,8 @@ func (c *client) Call(ctx context.Context, req *llm.Request, onDelta func(llm.De
 		if err != nil {
 			return nil, err
 		}
-		return finish(resp, b, b.readResponse(text, ""))
+		r, err := finish(resp, b, b.readResponse(text, ""))
+		return r, wire.Spent(err, b.usage)
 	}
 	r, err := stream(resp, b)
 	if err != nil {

@@ -185,7 +185,7 @@ func (b *builder) readResponse(text []byte, status string) error {
 // end notes why the reply has ended.
 func (b *builder) end(status string, incomplete []byte) error {
 	switch status {
-	case "completed":
+	case "completed", "complete":
 		switch {
 		case b.calls > 0:
 			b.stop = llm.StopTools

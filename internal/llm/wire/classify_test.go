@@ -154,6 +154,7 @@ var errorBodies = []struct {
 	{"not about the context", 400, `{"error":{"message":"tool_choice is not supported in this context"}}`, llm.ErrBadRequest},
 	{"about the output", 400, `{"error":{"message":"max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000."}}`, llm.ErrBadRequest},
 
+	{"openrouter, about the output", 0, `{"error":{"code":400,"message":"Token limit reached"}}`, llm.ErrBadRequest},
 	{"about the output", 400, `{"error":{"message":"max_completion_tokens exceeds the limit of this model"}}`, llm.ErrBadRequest},
 
 	// The model's own stumbles.

@@ -163,7 +163,7 @@ var rules = []rule{
 var overflowWords = []string{
 	"context … exceed", "exceed … context", "context … too long", "context … too large", "context … overflow",
 	"too long … context", "too large … context", "too many tokens", "too many input tokens", "tokens … exceed",
-	"exceed … tokens", "token limit", "prompt too long", "prompt is too large", "input is too long", "input too long",
+	"exceed … tokens", "exceed … token limit", "token limit exceeded", "prompt too long", "prompt is too large", "input is too long", "input too long",
 	"contextwindowexceeded", "contextlengthexceeded",
 }
 
