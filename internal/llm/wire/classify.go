@@ -70,14 +70,13 @@ func (f Fault) Kind(status int) llm.ErrorKind {
 	if kind, ok := statusKinds[status]; ok {
 		return kind
 	}
+	in := func(w string) bool { return containsAll(words, w) }
 	switch {
 	case status >= 500:
 		return llm.ErrServer
+	case slices.ContainsFunc(overflowWords, in) && !slices.ContainsFunc(outputWords, in):
+		return llm.ErrOverflow
 	case status >= 300:
-		in := func(w string) bool { return containsAll(words, w) }
-		if slices.ContainsFunc(overflowWords, in) && !slices.ContainsFunc(outputWords, in) {
-			return llm.ErrOverflow
-		}
 		return llm.ErrBadRequest
 	}
 	for _, n := range names {

@@ -151,6 +151,9 @@ var errorBodies = []struct {
 	{"a proxy", 400, `{"error":{"message":"litellm.ContextWindowExceededError: the request is beyond the model"}}`, llm.ErrOverflow},
 	{"another", 422, `{"detail":"Number of input tokens exceeds maximum length"}`, llm.ErrOverflow},
 	{"another", 400, `{"error":{"message":"Input Tokens Exceeded: the context of 8192 is exceeded by 17"}}`, llm.ErrOverflow},
+	{"another, in a stream", 0, `{"error":{"message":"context window exceeded"}}`, llm.ErrOverflow},
+	{"another, at fault itself", 500, `{"error":{"message":"deadline of the request context exceeded"}}`, llm.ErrServer},
+	{"a gateway written in Go", 0, `{"error":{"message":"Post \"http://up/v1\": context deadline exceeded"}}`, llm.ErrTimeout},
 	{"not about the context", 400, `{"error":{"message":"tool_choice is not supported in this context"}}`, llm.ErrBadRequest},
 	{"about the output", 400, `{"error":{"message":"max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000."}}`, llm.ErrBadRequest},
 

@@ -154,12 +154,13 @@ var rules = []rule{
 	{
 		kind:  llm.ErrTimeout,
 		names: []string{"timeout_error", "timeout", "deadline_exceeded", "request_timeout", "gateway_timeout"},
+		words: []string{"context deadline exceeded"}, // servers written in Go
 	},
 }
 
-// overflowWords are the wordings of servers that are not in the table: they
-// count where the status says that the request was at fault and nothing else
-// was recognised.
+// overflowWords are the wordings of servers that are not in the table. They
+// count where nothing else was recognised, and no status says that the server
+// was at fault.
 var overflowWords = []string{
 	"context … exceed", "exceed … context", "context … too long", "context … too large", "context … overflow",
 	"too long … context", "too large … context", "too many tokens", "too many input tokens", "tokens … exceed",
