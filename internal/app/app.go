@@ -10,17 +10,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"time"
 
-	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/config"
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/feed"
 	"github.com/cadre-dev/cadre/internal/llm/catalogue"
 	"github.com/cadre-dev/cadre/internal/llm/record"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
-	"github.com/cadre-dev/cadre/internal/permission"
 	"github.com/cadre-dev/cadre/internal/role"
 	"github.com/cadre-dev/cadre/internal/role/rolefile"
 	"github.com/cadre-dev/cadre/internal/spelling"
@@ -59,13 +56,13 @@ type App struct {
 	Store     *sqlite.Store
 	Feed      *feed.Feed
 	Engine    *engine.Engine
-	Performer *orchestrate.Performer
+	Performer *Performers
 	Models    *catalogue.Catalogue
 	Roles     *role.Registry
 	Inbox     *orchestrate.Inbox
 	Setup     Setup
 
-	tools      *tools
+	common     *common
 	traces     *tracing.Tracer // nil: nobody asked for them
 	warnings   []string
 	player     *record.Player
@@ -129,28 +126,14 @@ func Open(o Options) (_ *App, err error) {
 
 // wire puts the parts together.
 func (a *App) wire(o Options, c *config.Config, m *models) error {
-	roles, set, err := Roles(o, c.Agents.Depth)
+	a.common = newCommon(o, c, a.Store, m)
+	start, err := a.openFolder(o, c)
 	if err != nil {
 		return err
 	}
-	a.Roles = roles
-	for _, w := range slices.Concat(set.Errors, set.Warnings) {
-		a.warnings = append(a.warnings, w.String())
-	}
-	places := scheduler(c)
-	t, err := newTools(context.Background(), o, c, a.Store, roles, ranking(m))
-	if err != nil {
-		return err
-	}
-	a.tools = t
-	a.warnings = append(a.warnings, t.warnings...)
-	policy := func(string) permission.Policy { return t.policy }
-	a.Performer = orchestrate.New(orchestrate.Config{
-		Roles: roles, Tools: t.registry, Models: m, Places: places, Log: o.Log, Store: a.Store,
-		Policy: policy, Ledger: t.ledger, Trees: t.trees, About: instructions(o), Forget: t.forget,
-		Asking: askingOf(c), Approve: cmp.Or(c.Agents.Approve, approvalTime), Budget: cmp.Or(c.Agents.Budget.Ask, budgetTime),
-		MaxDepth: set.MaxDepth, Parallel: c.Agents.Parallel, Limits: agent.Limits{Agents: cmp.Or(c.Agents.Most, mostAgents), Tokens: c.Agents.Budget.Tokens, Cost: c.Agents.Budget.Cost},
-	})
+	a.Roles = start.roles
+	a.warnings = append(a.warnings, start.warnings...)
+	a.Performer = newPerformers(a, o, start)
 	a.Feed = feed.New(a.Store)
 	a.trace(o)
 	var st store.Store = a.Store
@@ -162,9 +145,9 @@ func (a *App) wire(o Options, c *config.Config, m *models) error {
 		Now: o.Now, NewID: o.NewID, Log: o.Log, Hold: o.Hold, Crash: o.Crash,
 	})
 	a.Performer.Bind(a.Engine)
-	t.control.Bind(a.Engine)
-	a.Setup = Setup{models: a.Models, config: c, policy: t.policy, tools: t.registry, depth: set.MaxDepth, warnings: a.Warnings}
-	a.Inbox = &orchestrate.Inbox{Runtime: a.Engine, Store: a.Store, Trees: t.trees, Policy: policy}
+	a.common.control.Bind(a.Engine)
+	a.Setup = Setup{models: a.Models, config: c, policy: start.policy, tools: start.tools.registry, depth: start.depth, warnings: a.Warnings}
+	a.Inbox = &orchestrate.Inbox{Runtime: a.Engine, Store: a.Store, Trees: a.common.trees, Policy: a.Performer.policyOf}
 	return nil
 }
 
@@ -246,5 +229,5 @@ func (a *App) Close() error {
 	a.Engine.Close()
 	traced := a.endTraces()
 	a.Feed.Close()
-	return errors.Join(traced, a.tools.close(), a.Store.Close(), a.endTraffic())
+	return errors.Join(traced, a.Performer.close(), a.Store.Close(), a.endTraffic())
 }

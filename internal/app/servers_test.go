@@ -43,7 +43,8 @@ func TestServerComesLate(t *testing.T) {
 	if err := os.WriteFile(file, fmt.Appendf(nil, `mcpServers: {late: {type: http, url: "http://%s/mcp"}}`, address), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := Open(Options{Data: t.TempDir(), Dir: t.TempDir(), Env: func(key string) string {
+	dir := t.TempDir()
+	a, err := Open(Options{Data: t.TempDir(), Dir: dir, Env: func(key string) string {
 		return map[string]string{"XDG_CONFIG_HOME": home, "PATH": os.Getenv("PATH")}[key]
 	}})
 	if err != nil {
@@ -54,7 +55,7 @@ func TestServerComesLate(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	before := newSpec(t, a)
+	before := newSpec(t, a, dir)
 	if slices.Contains(before.Tools, "mcp__late__one") {
 		t.Fatal("there is a tool of a server that is not there")
 	}
@@ -75,7 +76,7 @@ func TestServerComesLate(t *testing.T) {
 
 	await := func(name string) agent.Spec {
 		for deadline := time.Now().Add(2 * time.Minute); ; {
-			if spec := newSpec(t, a); slices.Contains(spec.Tools, name) {
+			if spec := newSpec(t, a, dir); slices.Contains(spec.Tools, name) {
 				return spec
 			}
 			if time.Now().After(deadline) {
@@ -97,7 +98,7 @@ func TestServerComesLate(t *testing.T) {
 		long[i] = message.Of(message.User, message.KindUser, "Remember this.")
 	}
 	job := engine.Job{Spec: before, History: long, Now: time.Now}
-	job.Spec.Window = 100
+	job.Spec.Window, job.Spec.Chat = 100, newChat(t, a, dir, "main")
 	shortened, ok := a.Performer.Compact(t.Context(), job, agent.Compact{Turn: 1}).(agent.Compacted)
 	if !ok || !shortened.OK || shortened.Fit == nil || !slices.Equal(shortened.Fit.Tools, now.Tools) || !slices.Equal(shortened.Fit.Delegable, now.Delegable) {
 		t.Errorf("with its history shortened, the orchestrator has %+v", shortened)
@@ -105,9 +106,9 @@ func TestServerComesLate(t *testing.T) {
 }
 
 // newSpec is how the orchestrator of a new chat would begin.
-func newSpec(t *testing.T, a *App) agent.Spec {
+func newSpec(t *testing.T, a *App, dir string) agent.Spec {
 	t.Helper()
-	c, err := a.Performer.NewChat(orchestrate.Root{Role: "main", Model: "offline", Dir: t.TempDir()})
+	c, err := a.Performer.NewChat(orchestrate.Root{Role: "main", Model: "offline", Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/cadre-dev/cadre/internal/config"
+	"github.com/cadre-dev/cadre/internal/llm/schedule"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
 	"github.com/cadre-dev/cadre/internal/permission"
 	"github.com/cadre-dev/cadre/internal/role"
@@ -31,20 +32,50 @@ import (
 	"github.com/cadre-dev/cadre/internal/tool/web"
 )
 
+// common is what the agents of all folders share.
+type common struct {
+	store   *sqlite.Store
+	models  *models
+	places  *schedule.Scheduler
+	ledger  *tool.Ledger
+	trees   *trees
+	box     sandbox.Sandbox
+	control *orchestrate.Control
+}
+
+func newCommon(o Options, c *config.Config, st *sqlite.Store, m *models) *common {
+	s := &common{store: st, models: m, places: scheduler(c), ledger: tool.NewLedger(), trees: &trees{root: filepath.Join(o.Data, "worktrees")}}
+	// The lock is held: what is left there is of a process that was killed.
+	if err := os.RemoveAll(filepath.Join(o.Data, "tmp")); err != nil {
+		o.Log.Warn("old temp folders could not be removed", "err", err)
+	}
+	// Where nothing confines commands, each one says so when it asks.
+	s.box = sandbox.Lazy(func() sandbox.Sandbox {
+		found, notes := Sandbox(context.Background(), c)
+		if !found.Confines() {
+			o.Log.Warn("commands are not confined", "notes", notes)
+			if o.Warn != nil {
+				o.Warn(strings.Join(notes, "; "))
+			}
+		}
+		return found
+	})
+	s.control = orchestrate.NewControl(st, s.trees, askingOf(c))
+	return s
+}
+
 // tools is what agents work with.
 type tools struct {
 	registry *tool.Registry
-	control  *orchestrate.Control
 	ledger   *tool.Ledger
-	trees    *trees
 	policy   permission.Policy
 	shell    *shell.Shell
 	mcp      *mcp.Client
 	others   func() []tool.Tool // all but those of the servers
 	warnings []string
 
-	closing chan struct{}
-	work    sync.WaitGroup
+	stop context.CancelFunc
+	work sync.WaitGroup
 }
 
 // forget drops what is kept for an agent that has ended.
@@ -55,7 +86,7 @@ func (t *tools) forget(agent string) {
 }
 
 func (t *tools) close() error {
-	close(t.closing)
+	t.stop()
 	t.work.Wait()
 	t.shell.Close()
 	return t.mcp.Close()
@@ -64,10 +95,10 @@ func (t *tools) close() error {
 // follow keeps the registry up to date with what the servers offer: one may
 // connect late, or change its list. Agents that are made from then on have
 // what is new, and orchestrators when their history is next shortened.
-func (t *tools) follow(log *slog.Logger) {
+func (t *tools) follow(ctx context.Context, log *slog.Logger) {
 	for {
 		select {
-		case <-t.closing:
+		case <-ctx.Done():
 			return
 		case <-t.mcp.Changed():
 		}
@@ -83,50 +114,36 @@ func (t *tools) follow(log *slog.Logger) {
 
 // newTools makes the tools. What is wrong with one of them does not keep the
 // others from working: it is told as a warning.
-func newTools(ctx context.Context, o Options, c *config.Config, st *sqlite.Store, roles *role.Registry, rank rankFunc) (*tools, error) {
-	t := &tools{ledger: tool.NewLedger(), trees: &trees{root: filepath.Join(o.Data, "worktrees")}, closing: make(chan struct{})}
-	// The lock is held: what is left there is of a process that was killed.
-	if err := os.RemoveAll(filepath.Join(o.Data, "tmp")); err != nil {
-		t.warnings = append(t.warnings, fmt.Sprintf("old temp folders could not be removed: %v", err))
-	}
+func newTools(ctx context.Context, o Options, c *config.Config, s *common, roles *role.Registry) (*tools, error) {
+	t := &tools{ledger: s.ledger}
+	ctx, t.stop = context.WithCancel(ctx)
 	var err error
 	if t.policy, t.warnings, err = policyOf(c, o.Mode); err != nil {
+		t.stop()
 		return nil, err
 	}
-	// Where nothing confines commands, each one says so when it asks.
-	box := sandbox.Lazy(func() sandbox.Sandbox {
-		found, notes := Sandbox(context.WithoutCancel(ctx), c)
-		if !found.Confines() {
-			o.Log.Warn("commands are not confined", "notes", notes)
-			if o.Warn != nil {
-				o.Warn(strings.Join(notes, "; "))
-			}
-		}
-		return found
-	})
 	hide := hidden(o, c)
-	t.shell = shell.New(shell.Options{Sandbox: box, Hide: hide, TempRoot: filepath.Join(o.Data, "tmp"), Cache: filepath.Join(o.Data, "cache"), Extra: t.trees.extra})
+	t.shell = shell.New(shell.Options{Sandbox: s.box, Hide: hide, TempRoot: filepath.Join(o.Data, "tmp"), Cache: filepath.Join(o.Data, "cache"), Extra: s.trees.extra})
 	servers, warnings := serversOf(o, c)
 	t.warnings = append(t.warnings, warnings...)
 	t.mcp = mcp.New(mcp.Options{
-		Servers: servers, Dir: o.Dir, Sandbox: box, Hide: hide, TempRoot: filepath.Join(o.Data, "tmp"),
+		Servers: servers, Dir: o.Dir, Sandbox: s.box, Hide: hide, TempRoot: filepath.Join(o.Data, "tmp"),
 		Roots: roots(o.Dir), Cache: filepath.Join(o.Data, "mcp"), Log: o.Log,
 	})
 	t.mcp.Start(ctx)
-	for _, s := range t.mcp.Status() {
-		if s.Error != "" {
-			t.warnings = append(t.warnings, fmt.Sprintf("the MCP server %s is not running, it is tried again: %s", s.Name, s.Error))
+	for _, server := range t.mcp.Status() {
+		if server.Error != "" {
+			t.warnings = append(t.warnings, fmt.Sprintf("the MCP server %s is not running, it is tried again: %s", server.Name, server.Error))
 		}
-		for _, w := range s.Warnings {
-			t.warnings = append(t.warnings, fmt.Sprintf("the MCP server %s: %s", s.Name, w))
+		for _, w := range server.Warnings {
+			t.warnings = append(t.warnings, fmt.Sprintf("the MCP server %s: %s", server.Name, w))
 		}
 	}
-	t.control = orchestrate.NewControl(st, t.trees, askingOf(c))
 	web := t.webTools(o, c)
 	t.others = func() []tool.Tool {
 		return slices.Concat(
-			files.Tools(), []tool.Tool{files.ReadImage(), orchestrate.ArtifactTool(st), search.Keyword(search.Options{Rank: rank})},
-			note.Tools(), t.shell.Tools(), orchestrate.Tools(), orchestrate.RoleTools(roles), t.control.Tools(), web, o.Tools,
+			files.Tools(), []tool.Tool{files.ReadImage(), orchestrate.ArtifactTool(s.store), search.Keyword(search.Options{Rank: ranking(s.models)})},
+			note.Tools(), t.shell.Tools(), orchestrate.Tools(), orchestrate.RoleTools(roles), s.control.Tools(), web, o.Tools,
 		)
 	}
 	usable, wrong := sound(append(t.others(), t.mcp.Tools()...))
@@ -134,7 +151,7 @@ func newTools(ctx context.Context, o Options, c *config.Config, st *sqlite.Store
 	if t.registry, err = tool.New(usable...); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
-	t.work.Go(func() { t.follow(o.Log) })
+	t.work.Go(func() { t.follow(ctx, o.Log) })
 	return t, nil
 }
 

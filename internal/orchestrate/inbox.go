@@ -46,7 +46,7 @@ type Inbox struct {
 	Runtime engine.Runtime
 	Store   Reader
 	Trees   Worktrees
-	Policy  func(dir string) permission.Policy
+	Policy  func(ctx context.Context, chat string) permission.Policy // what agents of a chat may do
 }
 
 // Answer gives an answer to an item. The first answer wins; later ones are
@@ -130,12 +130,12 @@ func (b *Inbox) spread(ctx context.Context, chat string) (int, error) {
 		return 0, fmt.Errorf("reading the inbox: %w", err)
 	}
 	n := 0
+	policy := b.Policy(ctx, chat)
 	for _, item := range open {
 		var a Approval
 		if item.Kind != "approval" || json.Unmarshal(item.Detail, &a) != nil {
 			continue
 		}
-		policy := b.Policy(a.Dir)
 		d := policy.Decide(a.request(item), grants)
 		if d.Effect != permission.Allow {
 			continue

@@ -16,6 +16,7 @@ var builtInRules = sync.OnceValue(func() []Rule {
 	rules := []Rule{
 		{Effect: Deny, Tool: "Edit", Path: ".git", Source: builtIn},
 		{Effect: Ask, Tool: "Edit", Path: ".cadre", Source: builtIn},
+		{Effect: Ask, Tool: "Edit", Path: ".mcp.json", Source: builtIn},
 	}
 	for _, secret := range []string{
 		".env", ".env.local", ".env.*.local", ".env.dev*", ".env.prod*", ".env.stag*", ".env.test",

@@ -50,7 +50,7 @@
 // the folder .git by itself.
 //
 // Some rules are built in, whatever the preset: .git is not written; writing
-// .cadre and touching what looks like a secret (.env, *.pem, id_rsa, …) asks,
+// .cadre and .mcp.json and touching what looks like a secret (.env, *.pem, id_rsa, …) asks,
 // unless an allow rule with a path or a grant covers it.
 package permission
 

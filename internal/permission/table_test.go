@@ -308,6 +308,14 @@ edits | deny Read(secret.txt)             | LS secret.txt                | deny
 edits | deny Read(secret.txt)             | reads:Bash cat secret.txt    | deny
 edits | deny Read(secret.txt)             | reads:Bash cat s*            | ask
 
+# what decides over the agents themselves
+edits   | - | Write .mcp.json                 | ask
+edits   | - | Write .cadre/config.yaml        | ask
+trusted | - | Write .mcp.json                 | ask
+trusted | - | Bash echo x > .mcp.json         | ask
+edits   | allow Edit(.mcp.json) | Write .mcp.json | allow
+ask     | - | Read .mcp.json                  | allow
+
 # git keeps what a file held
 ask | deny Read(priv/**) | reads:Bash git log -p | ask
 ask | deny Read(priv/**) | reads:Bash git log --patch | ask

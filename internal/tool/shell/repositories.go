@@ -1,6 +1,7 @@
-// Repositories in the working folder: what of them names programs that git
-// runs, outside the sandbox when a person uses it. Who may write that has left
-// the sandbox.
+// What commands may not change though they may write the working folder: what
+// of a repository names programs that git runs, outside the sandbox when a
+// person uses it, and our own configuration of the project. Who may write that
+// has left the sandbox.
 
 package shell
 
@@ -58,6 +59,23 @@ func guardRepositories(root string, gits []string) *repositories {
 	return r
 }
 
+// guardOwn adds what says, in a project that is trusted, what agents may do and
+// which servers are started. A command that names it was asked for because of
+// that, and may do what it says.
+func (r *repositories) guardOwn(command string) {
+	for _, name := range []string{".cadre", ".mcp.json"} {
+		file := filepath.Join(r.root, name)
+		if strings.Contains(command, name) {
+			continue
+		}
+		if _, err := os.Lstat(file); err == nil {
+			r.fixed = append(r.fixed, file)
+		} else {
+			r.wrong[name] = true
+		}
+	}
+}
+
 // protected are the files and folders that the command must not change.
 func (r *repositories) protected() []string { return r.fixed }
 
@@ -76,7 +94,7 @@ func (r *repositories) putRight() (notes []string) {
 		if err := root.RemoveAll(name); err != nil {
 			said = fmt.Sprintf("it could not be removed: %v; do not use git there before it is", err)
 		}
-		notes = append(notes, fmt.Sprintf("[%s decides which programs git runs, and may not be made: %s]", filepath.ToSlash(name), said))
+		notes = append(notes, fmt.Sprintf("[%s decides which programs run, and may not be made by the way: %s]", filepath.ToSlash(name), said))
 	}
 	return notes
 }

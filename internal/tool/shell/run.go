@@ -77,6 +77,7 @@ func (s *Shell) start(ctx context.Context, env tool.Env, r request, out *output)
 	if !r.reads {
 		e.before = takeSnapshot(r.agent.root)
 		e.repos = guardRepositories(r.agent.root, e.before.repos)
+		e.repos.guardOwn(r.Command)
 		policy.Protect = append(e.repos.protected(), worktreeLinks(policy.Extra)...)
 	}
 	environment := scrub(s.options.Env(), r.agent.root)

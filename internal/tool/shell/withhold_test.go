@@ -66,7 +66,7 @@ func TestRepositoriesAreGuarded(t *testing.T) {
 				t.Fatal(said(r))
 			}
 			for _, file := range []string{".git/commondir", ".git/config.worktree", "nested/.git/commondir"} {
-				if got := said(b.bash("echo ../evil > " + file)); !strings.Contains(got, file+" decides which programs git runs") {
+				if got := said(b.bash("echo ../evil > " + file)); !strings.Contains(got, file+" decides which programs run") {
 					t.Errorf("making %s: %s", file, got)
 				}
 				if _, err := os.Lstat(filepath.Join(b.env.Dir, file)); err == nil {
@@ -88,6 +88,28 @@ func TestRepositoriesAreGuarded(t *testing.T) {
 				t.Errorf("a repository of its own: %s", got)
 			}
 		})
+	}
+}
+
+// TestOwnConfigurationIsGuarded: a program that a command runs cannot give its
+// agent more than it has. A command that names the files was asked for.
+func TestOwnConfigurationIsGuarded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, shell.Options{Sandbox: box(t, sandbox.Bubblewrap)})
+	b.file("sly.sh", "mkdir -p .cad*re .c''adre; echo evil > .c''adre/config.yaml; echo evil > .m''cp.json\n")
+	if got := said(b.bash("sh sly.sh")); strings.Count(got, "may not be made by the way") != 2 {
+		t.Errorf("making them: %s", got)
+	}
+	b.file(".cadre/config.yaml", "good")
+	b.file(".mcp.json", "good")
+	b.bash("sh sly.sh")
+	for _, name := range []string{".cadre/config.yaml", ".mcp.json"} {
+		if got, err := os.ReadFile(filepath.Join(b.env.Dir, name)); err != nil || string(got) != "good" {
+			t.Errorf("%s says %q, %v", name, got, err)
+		}
+	}
+	if r := b.bash("echo better > .cadre/config.yaml"); r.IsError {
+		t.Errorf("a command that was asked for: %s", said(r))
 	}
 }
 
