@@ -130,7 +130,9 @@ func newTools(ctx context.Context, o Options, c *config.Config, s *common, roles
 		Servers: servers, Dir: o.Dir, Sandbox: s.box, Hide: hide, TempRoot: filepath.Join(o.Data, "tmp"),
 		Roots: roots(o.Dir), Cache: filepath.Join(o.Data, "mcp"), Log: o.Log,
 	})
-	t.mcp.Start(ctx)
+	if !o.Hold { // else no tool is used
+		t.mcp.Start(ctx)
+	}
 	for _, server := range t.mcp.Status() {
 		if server.Error != "" {
 			t.warnings = append(t.warnings, fmt.Sprintf("the MCP server %s is not running, it is tried again: %s", server.Name, server.Error))

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/engine"
@@ -55,8 +56,8 @@ func (p *Performer) limitReading(ctx context.Context, spec agent.Spec, env *tool
 	read := func(name string) permission.Request {
 		return requestOf(spec, "Read", tool.Action{Class: tool.Reads, Paths: []string{name}})
 	}
-	guarded := policy.Guarded(read(""))
-	env.Guarded = guarded
+	guarded := sync.OnceValue(func() func(string) bool { return policy.Guarded(read("")) }) // most tools do not ask
+	env.Guarded = func(name string) bool { return guarded()(name) }
 	env.MayRead = func(name string) bool {
 		d := policy.Decide(read(name), nil)
 		if d.Effect == permission.Ask && !approved {
