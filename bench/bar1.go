@@ -23,9 +23,13 @@ const fanTurns = 3 // with a tool call, before the last one
 type sample struct {
 	span  float64 // ms
 	cpu   float64 // s
-	total float64 // s, with start and end of the process
 	peak  float64 // MB
+	file  float64 // MB of it are pages of the program's file
 	bytes float64 // of all requests
+}
+
+func (s *sample) remember(m chat.Memory) {
+	s.peak, s.file = float64(m.PeakKB)/1024, float64(m.FileKB)/1024
 }
 
 // The contenders, in the order in which they take turns.
@@ -44,7 +48,7 @@ func (b *bench) fanOut(ctx context.Context) (*section, error) {
 		pairs = 2
 	}
 	s := &section{}
-	rows := [][]string{{"N", "contender", "span ms", "× floor", "CPU s", "peak MB", "request MB"}}
+	rows := [][]string{{"N", "contender", "span ms", "× floor", "CPU s", "peak MB", "of it program file", "request MB"}}
 	for _, n := range []int{4, 64, 1000} {
 		if _, err := b.contend(ctx, ourName, n, ""); err != nil { // warm-up
 			return nil, err
@@ -71,7 +75,7 @@ func (b *bench) fanOut(ctx context.Context) (*section, error) {
 			m := medians(samples[name])
 			rows = append(rows, []string{
 				strconv.Itoa(n), name, fmt.Sprintf("%.0f", m.span), fmt.Sprintf("%.2f", ratio(samples[name], samples[plainFloor])),
-				fmt.Sprintf("%.2f", m.cpu), fmt.Sprintf("%.0f", m.peak), fmt.Sprintf("%.2f", m.bytes/1e6),
+				fmt.Sprintf("%.2f", m.cpu), fmt.Sprintf("%.0f", m.peak), fmt.Sprintf("%.0f", m.file), fmt.Sprintf("%.2f", m.bytes/1e6),
 			})
 		}
 		judgeFanOut(s, n, samples)
@@ -124,7 +128,8 @@ func (b *bench) contend(ctx context.Context, name string, n int, sizes string) (
 		return got, err
 	}
 	if name != ourName {
-		got = sample{span: report.SpanMS, cpu: report.CPU, total: report.CPU, peak: float64(report.PeakKB) / 1024}
+		got = sample{span: report.SpanMS, cpu: report.CPU}
+		got.remember(report.Memory)
 	}
 	calls, err := b.model.calls(ctx)
 	if err != nil {
@@ -166,15 +171,15 @@ func (b *bench) contendOurs(ctx context.Context, n int) (got sample, err error) 
 	if err != nil {
 		return got, err
 	}
-	if got.peak, err = peakMB(srv.pid()); err != nil {
+	memory, err := chat.MemoryOf(srv.pid())
+	if err != nil {
 		return got, err
 	}
+	got.remember(memory)
 	got.span, got.cpu = chat.Millis(span), after-before
 	if err := profiled(); err != nil {
 		return got, err
 	}
-	srv.stop(syscall.SIGTERM)
-	got.total = srv.total()
 	return got, nil
 }
 
@@ -234,7 +239,7 @@ func medians(all []sample) sample {
 	}
 	return sample{
 		span: of(func(x sample) float64 { return x.span }), cpu: of(func(x sample) float64 { return x.cpu }),
-		total: of(func(x sample) float64 { return x.total }), peak: of(func(x sample) float64 { return x.peak }),
+		peak: of(func(x sample) float64 { return x.peak }), file: of(func(x sample) float64 { return x.file }),
 		bytes: of(func(x sample) float64 { return x.bytes }),
 	}
 }

@@ -38,6 +38,12 @@ var bars = []struct {
 	run   func(*bench, context.Context) (*section, error)
 }{
 	{"Span, CPU and memory of a fan-out", (*bench).fanOut},
+	{"Large trees and large databases", (*bench).large},
+	{"What the engine adds to a turn", (*bench).turnCost},
+	{"First token", (*bench).firstToken},
+	{"Recovery", (*bench).recovery},
+	{"Request sizes", (*bench).requests},
+	{"Cold start", (*bench).coldStart},
 }
 
 func main() {

@@ -74,11 +74,6 @@ func (p *process) stop(sig os.Signal) {
 	}
 }
 
-// total is the CPU time of an ended process.
-func (p *process) total() float64 {
-	return (p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()).Seconds()
-}
-
 // cpu is the CPU time of a running process so far, in seconds.
 func cpu(pid int) (float64, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -91,12 +86,6 @@ func cpu(pid int) (float64, error) {
 	user, err1 := strconv.ParseInt(fields[11], 10, 64)
 	system, err2 := strconv.ParseInt(fields[12], 10, 64)
 	return float64(user+system) / 100, errors.Join(err1, err2)
-}
-
-// peakMB is the most memory that a running process has had.
-func peakMB(pid int) (float64, error) {
-	kb, err := chat.PeakKB(pid)
-	return float64(kb) / 1024, err
 }
 
 // measure runs a process under test to its end and reads its report.

@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -45,9 +44,11 @@ type Script struct {
 	Below  int           // children that each of those starts
 	Turns  int           // turns with a tool call before the last one
 	Leaf   int           // such turns of each leaf
-	Chunks int           // pieces of its last reply, each with the time it was sent; 0: one plain piece
+	Chunks int           // of each reply of a leaf: pieces of text that tell when they were sent
 	Gap    time.Duration // between pieces
 	Wait   time.Duration // before the first byte; negative: what the server was started with
+	Spread time.Duration // each child waits this much longer than the one before it
+	Second time.Duration // before the first byte of a leaf's second reply; 0: as of the others
 	Role   string        // of its children
 }
 
@@ -59,6 +60,12 @@ func (s Script) String() string {
 	}
 	if s.Wait >= 0 {
 		out += fmt.Sprintf(" wait=%s", s.Wait)
+	}
+	if s.Spread > 0 {
+		out += fmt.Sprintf(" spread=%s", s.Spread)
+	}
+	if s.Second > 0 {
+		out += fmt.Sprintf(" second=%s", s.Second)
 	}
 	if s.Role != "" {
 		out += " role=" + s.Role
@@ -103,6 +110,10 @@ func parse(kind, text string) (Script, error) {
 			s.Gap, err = time.ParseDuration(value)
 		case "wait":
 			s.Wait, err = time.ParseDuration(value)
+		case "spread":
+			s.Spread, err = time.ParseDuration(value)
+		case "second":
+			s.Second, err = time.ParseDuration(value)
 		case "role":
 			s.Role = value
 		}
@@ -123,7 +134,7 @@ type Task struct {
 func (s Script) Tasks() []Task {
 	out := make([]Task, s.Fan)
 	for i := range out {
-		child := Script{Kind: Leaf, ID: s.ID*1000 + i, Turns: s.Leaf, Chunks: s.Chunks, Gap: s.Gap, Wait: s.Wait}
+		child := Script{Kind: Leaf, ID: s.ID*1000 + i, Turns: s.Leaf, Chunks: s.Chunks, Gap: s.Gap, Wait: s.Wait + time.Duration(i)*s.Spread, Second: s.Second}
 		role := ReaderRole
 		if s.Below > 0 {
 			child = Script{Kind: Middle, ID: i + 1, Fan: s.Below, Leaf: s.Leaf, Wait: s.Wait, Role: s.Role}
@@ -192,8 +203,8 @@ type (
 // Report is what a process under test prints as its last line.
 type Report struct {
 	SpanMS float64 `json:"spanMs"`
-	CPU    float64 `json:"cpu"`    // seconds, user and system, of the whole process
-	PeakKB int64   `json:"peakKb"` // resident
+	CPU    float64 `json:"cpu"` // seconds, user and system, of the whole process
+	Memory Memory  `json:"memory"`
 }
 
 // Print writes the report of this process about work that took span.
@@ -202,31 +213,44 @@ func Print(span time.Duration) error {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return fmt.Errorf("reading what was used: %w", err)
 	}
-	peak, err := PeakKB(os.Getpid())
+	memory, err := MemoryOf(os.Getpid())
 	if err != nil {
 		return err
 	}
 	cpu := time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-	return json.NewEncoder(os.Stdout).Encode(Report{SpanMS: Millis(span), CPU: cpu.Seconds(), PeakKB: peak})
+	return json.NewEncoder(os.Stdout).Encode(Report{SpanMS: Millis(span), CPU: cpu.Seconds(), Memory: memory})
 }
 
 // Millis is a duration in milliseconds.
 func Millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// PeakKB is the most memory that a process has had resident. The kernel's
-// maxrss would not do: it begins with that of the process which started it.
-func PeakKB(pid int) (int64, error) {
+// Memory is what a process has resident.
+type Memory struct {
+	PeakKB int64 // the most so far
+	NowKB  int64
+	FileKB int64 // of NowKB, pages of files: those of its own program, above all
+}
+
+// MemoryOf reads the memory of a process. The kernel's maxrss would not do: it
+// begins with that of the process which started it.
+func MemoryOf(pid int) (m Memory, err error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0, fmt.Errorf("reading the peak memory: %w", err)
+		return m, fmt.Errorf("reading the memory of a process: %w", err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
+	fields := map[string]*int64{"VmHWM": &m.PeakKB, "VmRSS": &m.NowKB, "RssFile": &m.FileKB}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if rest, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
-			return strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+		name, rest, _ := strings.Cut(lines.Text(), ":")
+		to := fields[name]
+		if to == nil {
+			continue
+		}
+		if *to, err = strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64); err != nil {
+			return m, fmt.Errorf("reading the memory of a process: %w", err)
 		}
 	}
-	return 0, io.ErrUnexpectedEOF
+	return m, nil
 }
 
 // Call is what the model server noted of a request. Times are in Unix

@@ -31,6 +31,8 @@ func main() {
 	n := flag.Int("n", 4, "leaves")
 	turns := flag.Int("turns", 3, "tool calls of each leaf")
 	sizes := flag.String("sizes", "", "bytes of requests, such as bench-leaf.0=700,bench-root.1=9000")
+	sequence := flag.String("sequence", "", "instead of a fan-out: requests of these sizes, one after the other")
+	each := flag.Int("each", 100, "how many of each size")
 	flag.StringVar(&f.url, "url", "", "the model server")
 	flag.BoolVar(&f.stream, "stream", false, "ask for streams")
 	flag.Parse()
@@ -41,7 +43,13 @@ func main() {
 			f.sizes[key], _ = strconv.Atoi(value)
 		}
 	}
-	if err := f.run(*n, *turns); err != nil {
+	err := error(nil)
+	if *sequence != "" {
+		err = f.sequence(*sequence, *each)
+	} else {
+		err = f.run(*n, *turns)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "floor:", err)
 		os.Exit(1)
 	}
@@ -77,6 +85,26 @@ func (f *floor) run(n, turns int) error {
 	return chat.Print(time.Since(began))
 }
 
+// sequence sends requests of given sizes, each when the one before it is
+// answered. Their ids tell which size it is.
+func (f *floor) sequence(sizes string, each int) error {
+	began := time.Now()
+	for i, text := range strings.Split(sizes, ",") {
+		size, err := strconv.Atoi(text)
+		if err != nil {
+			return err
+		}
+		body := fmt.Appendf(nil, `{"model":"bench","stream":true,"messages":[{"role":"user","content":%q}]}`, chat.Script{Kind: chat.Leaf, ID: i}.String())
+		body = append(body, bytes.Repeat([]byte(" "), max(0, size-len(body)))...)
+		for range each {
+			if err := f.send(body); err != nil {
+				return err
+			}
+		}
+	}
+	return chat.Print(time.Since(began))
+}
+
 // ask sends the request that a conversation makes in a turn.
 func (f *floor) ask(s chat.Script, turn int) error {
 	req := chat.Request{Model: "bench", Stream: f.stream, Tools: []chat.Tool{{Type: "function", Function: chat.Definition{
@@ -96,6 +124,10 @@ func (f *floor) ask(s chat.Script, turn int) error {
 	if more := f.sizes[s.Kind+"."+strconv.Itoa(turn)] - len(body); more > 0 {
 		body = append(body, bytes.Repeat([]byte(" "), more)...)
 	}
+	return f.send(body)
+}
+
+func (f *floor) send(body []byte) error {
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, f.url+"/v1/chat/completions", bytes.NewReader(body))
 	if err != nil {
 		return err

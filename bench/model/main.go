@@ -137,6 +137,9 @@ func (m *model) complete(w http.ResponseWriter, r *http.Request) {
 	if s.Wait >= 0 {
 		wait = s.Wait
 	}
+	if s.Kind == chat.Leaf && turn == 1 && s.Second > 0 {
+		wait = s.Second
+	}
 	if !sleep(r.Context(), wait) {
 		return
 	}

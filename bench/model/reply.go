@@ -32,12 +32,19 @@ func answer(s chat.Script, turn int) said {
 		turn--
 	}
 	if turn < s.Turns {
-		return said{tool: chat.ReadName, input: chat.ReadInput(turn), call: "call_" + strconv.Itoa(turn+1)}
+		return said{tool: chat.ReadName, input: chat.ReadInput(turn), call: "call_" + strconv.Itoa(turn+1), chunks: chunks(s)}
 	}
 	if s.Kind == chat.Root {
 		return said{text: "All of it is done: " + chat.Finished + "."}
 	}
-	return said{text: fmt.Sprintf("Task %d is done: the file holds a short note and nothing else.", s.ID), chunks: s.Chunks}
+	return said{text: fmt.Sprintf("Task %d is done: the file holds a short note and nothing else.", s.ID), chunks: chunks(s)}
+}
+
+func chunks(s chat.Script) int {
+	if s.Kind != chat.Leaf {
+		return 0
+	}
+	return s.Chunks
 }
 
 const usage = `"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120}`
@@ -69,9 +76,6 @@ func (a said) stream(ctx context.Context, w http.ResponseWriter, s chat.Script) 
 	w.Header().Set("Content-Type", "text/event-stream")
 	const head = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"bench","choices":[{"index":0,"delta":`
 	flush := http.NewResponseController(w).Flush
-	if a.chunks == 0 {
-		_, _ = w.Write([]byte(head + a.message(`"index":0,`) + `,"finish_reason":null}]}` + "\n\n")) // who asked notices
-	}
 	next := time.Now()
 	for i := range a.chunks {
 		text := fmt.Sprintf("%d:%d ", i, time.Now().UnixNano())
@@ -82,6 +86,9 @@ func (a said) stream(ctx context.Context, w http.ResponseWriter, s chat.Script) 
 		if !sleep(ctx, time.Until(next)) {
 			return false
 		}
+	}
+	if a.chunks == 0 || a.tool != "" {
+		_, _ = w.Write([]byte(head + a.message(`"index":0,`) + `,"finish_reason":null}]}` + "\n\n")) // who asked notices
 	}
 	_, err := fmt.Fprintf(w, "%s{},\"finish_reason\":%q}]}\n\ndata: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"bench\",\"choices\":[],%s}\n\ndata: [DONE]\n\n", head, a.finish(), usage)
 	return err == nil

@@ -1,0 +1,157 @@
+// Bar 3: what the engine adds to one turn of one agent.
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/cadre-dev/cadre/bench/chat"
+)
+
+// turnCost measures the time from the end of a reply to the arrival of the
+// next request, both taken by the model server, which does not wait. It holds
+// two commits, a tool call, and the way over the network twice; the floor has
+// the latter only.
+func (b *bench) turnCost(ctx context.Context) (*section, error) {
+	lengths := []int{10, 100, 1000, 5000} // messages
+	if b.quick {
+		lengths = []int{10, 100, 1000}
+	}
+	s := &section{}
+	if err := b.overHistory(ctx, s, lengths); err != nil {
+		return nil, err
+	}
+	if err := b.overChildren(ctx, s); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+const window = 60 // turns around a length of history
+
+func (b *bench) overHistory(ctx context.Context, s *section, lengths []int) error {
+	last := lengths[len(lengths)-1]/2 + window
+	calls, err := b.alone(ctx, chat.Script{Kind: chat.Root, Turns: last})
+	if err != nil {
+		return err
+	}
+	all := gaps(calls)
+	s.atMost("overhead of a turn, p50", quantile(between(all, 5, 300), 0.5), 1, "ms")
+	s.atMost("overhead of a turn, p99", quantile(between(all, 5, 300), 0.99), 5, "ms")
+	sizes := make([]string, len(lengths))
+	for i, n := range lengths {
+		sizes[i] = strconv.Itoa(calls[min(n/2, len(calls)-1)].Bytes)
+	}
+	floor, err := b.floorGaps(ctx, sizes)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"messages", "request KB", "p50 ms", "p99 ms", "floor p50 ms", "added p50 ms"}}
+	var first float64
+	for i, n := range lengths {
+		near := between(all, max(5, n/2-window/2), n/2+window/2)
+		p50, p99, least := quantile(near, 0.5), quantile(near, 0.99), median(floor[i])
+		size, _ := strconv.Atoi(sizes[i]) // it was made of a number
+		rows = append(rows, []string{
+			strconv.Itoa(n), fmt.Sprintf("%.0f", float64(size)/1e3),
+			fmt.Sprintf("%.2f", p50), fmt.Sprintf("%.2f", p99), fmt.Sprintf("%.2f", least), fmt.Sprintf("%.2f", p50-least),
+		})
+		if i == 0 {
+			first = p50 - least
+			continue
+		}
+		s.atMost(fmt.Sprintf("added to the floor with %d messages", n), p50-least, max(1, 1.5*first), "ms")
+	}
+	s.table(rows)
+	return nil
+}
+
+func (b *bench) overChildren(ctx context.Context, s *section) error {
+	rows := [][]string{{"finished children", "p50 ms", "p99 ms"}}
+	var first float64
+	for i, n := range []int{1, 10, 100, 1000} {
+		calls, err := b.alone(ctx, chat.Script{Kind: chat.Root, Fan: n, Turns: 2 * window})
+		if err != nil {
+			return err
+		}
+		var root []chat.Call
+		for _, c := range calls {
+			if c.Kind == chat.Root && c.Turn > 0 {
+				root = append(root, c)
+			}
+		}
+		near := gaps(root)
+		p50 := quantile(near, 0.5)
+		rows = append(rows, []string{strconv.Itoa(n), fmt.Sprintf("%.2f", p50), fmt.Sprintf("%.2f", quantile(near, 0.99))})
+		if i == 0 {
+			first = p50
+			continue
+		}
+		s.atMost(fmt.Sprintf("a parent's turn with %d finished children, p50", n), p50, max(1, 1.5*first), "ms")
+	}
+	s.table(rows)
+	return nil
+}
+
+// alone runs a script on a server of its own and returns the model calls.
+func (b *bench) alone(ctx context.Context, script chat.Script) ([]chat.Call, error) {
+	data, err := os.MkdirTemp(b.dir, "data-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(data) }() // the whole folder is removed at the end
+	srv, err := b.serve(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	defer srv.stop(syscall.SIGTERM)
+	if err := b.model.reset(ctx, false); err != nil {
+		return nil, err
+	}
+	if _, err := srv.use(ctx, script); err != nil {
+		return nil, err
+	}
+	return b.model.calls(ctx)
+}
+
+// floorGaps are the gaps between requests of plain net/http, by size.
+func (b *bench) floorGaps(ctx context.Context, sizes []string) ([][]float64, error) {
+	if err := b.model.reset(ctx, false); err != nil {
+		return nil, err
+	}
+	if _, err := measure(ctx, b.dir, b.path("floor"), "-url", b.model.url, "-sequence", strings.Join(sizes, ",")); err != nil {
+		return nil, err
+	}
+	calls, err := b.model.calls(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]float64, len(sizes))
+	for i := range calls[1:] {
+		if now := calls[i+1]; now.ID == calls[i].ID {
+			out[now.ID] = append(out[now.ID], float64(now.Came-calls[i].Done)/1e6)
+		}
+	}
+	return out, nil
+}
+
+// gaps are the times in ms between each reply and the next request of one
+// agent.
+func gaps(calls []chat.Call) []float64 {
+	var out []float64
+	for i := range len(calls) - 1 {
+		out = append(out, float64(calls[i+1].Came-calls[i].Done)/1e6)
+	}
+	return out
+}
+
+// between is a copy of a part, as far as there is one.
+func between(values []float64, from, to int) []float64 {
+	to = min(to, len(values))
+	return append([]float64(nil), values[min(from, to):to]...)
+}
