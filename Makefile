@@ -57,8 +57,8 @@ soak: ## Crash and recover the engine many times over (10000, or SOAK=N; up to 2
 oracle: ## Have the vendors' own clients decode the model fixtures anew (a module of its own; a first build takes a minute)
 	cd oracle && $(GO) run .
 
-bench: ## Run the benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: ## Measure Cadre against its bars, beside a floor and two peers, and write docs/benchmarks.md (up to 25 minutes, on a quiet machine)
+	cd bench && $(GO) run .
 
 lint: $(LINT) $(SUMTYPE) ## Run go vet and the linters (building them the first time takes minutes)
 	$(GO) vet ./...

@@ -60,7 +60,7 @@ func (b *bench) tree(ctx context.Context, s *section) error {
 	}
 	srv.stop(syscall.SIGTERM)
 	all := managers * (readers + 1)
-	done, err := count(data, `SELECT count(*) FROM tasks WHERE status = 'completed' AND result <> ''`)
+	done, err := count(data, `SELECT count(*) FROM tasks WHERE reason = 'completed' AND result <> ''`)
 	if err != nil {
 		return err
 	}

@@ -100,8 +100,10 @@ func copyChat(ctx context.Context, data, id string, copies int) (ids []string, e
 		}
 	}()
 	// A kill in the middle costs a run of the benchmark, no more.
-	if err := sqlitex.ExecuteScript(conn, "PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;", nil); err != nil {
-		return nil, err
+	for _, pragma := range []string{"PRAGMA synchronous = OFF", "PRAGMA cache_size = -65536"} {
+		if err := sqlitex.ExecuteTransient(conn, pragma, nil); err != nil {
+			return nil, err
+		}
 	}
 	size := map[string]int64{}
 	for _, table := range []string{"chats", "agents", "events", "messages", "tasks", "tool_calls", "model_calls"} {

@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -29,6 +30,7 @@ type bench struct {
 	quick bool
 	model *model
 
+	load    string // average at the start
 	profile string // how the names of profiles begin; empty: there are none
 }
 
@@ -79,25 +81,54 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer b.close()
+	var all []check
+	var failed error
+	measured := 0
 	for i := range bars {
 		if o.bar != 0 && o.bar != i+1 {
 			continue
 		}
+		measured++
 		began := time.Now()
 		fmt.Printf("== bar %d: %s\n", i+1, bars[i].title)
 		s, err := bars[i].run(b, ctx)
 		if err != nil {
-			return fmt.Errorf("bar %d: %w", i+1, err)
+			failed = errors.Join(failed, fmt.Errorf("bar %d: %w", i+1, err))
+			fmt.Fprintln(os.Stderr, failed)
+			continue
 		}
 		s.print(os.Stdout)
 		fmt.Printf("   (%s)\n", time.Since(began).Round(time.Second))
+		all = append(all, s.checks...)
+		if o.quick {
+			continue
+		}
+		if err := b.write(i+1, bars[i].title, s, b.about(ctx, began)); err != nil {
+			return err
+		}
 	}
-	return nil
+	if measured == 0 {
+		return fmt.Errorf("there is no bar %d; there are 1 to %d", o.bar, len(bars))
+	}
+	summary(all)
+	return failed
+}
+
+// summary tells which bars hold.
+func summary(all []check) {
+	missed := 0
+	for _, c := range all {
+		if !c.holds {
+			missed++
+			fmt.Println(c)
+		}
+	}
+	fmt.Printf("%d of %d conditions hold\n", len(all)-missed, len(all))
 }
 
 // prepare builds what is measured and starts the model server.
 func prepare(ctx context.Context, o options) (_ *bench, err error) {
-	b := &bench{quick: o.quick, cadre: o.cadre, profile: o.profile}
+	b := &bench{load: loadAverage(), quick: o.quick, cadre: o.cadre, profile: o.profile}
 	if b.root, err = filepath.Abs(".."); err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func newLines(keep int) *lines { return newLinesOf(keep, bufferSize) }
 // newLinesOf is for one text of a known size: most are small, and a thousand
 // agents may read at once.
 func newLinesOf(keep int, size int64) *lines {
-	return &lines{r: bufio.NewReaderSize(nil, int(min(max(size+1, headSize), bufferSize))), keep: keep}
+	return &lines{r: bufio.NewReaderSize(nil, int(min(max(size+1, 512), bufferSize))), keep: keep}
 }
 
 // reset starts over with another text; the buffers are used again.
@@ -61,7 +61,7 @@ func (l *lines) reset(ctx context.Context, r io.Reader) {
 
 // head returns the start of the text without consuming it.
 func (l *lines) head() ([]byte, error) {
-	head, err := l.r.Peek(headSize)
+	head, err := l.r.Peek(min(headSize, l.r.Size()))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}

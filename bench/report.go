@@ -1,0 +1,128 @@
+// The report: docs/benchmarks.md, one part for each bar. A run of one bar
+// replaces its part and leaves the others.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+const reportFile = "docs/benchmarks.md"
+
+// intro explains what the numbers mean. Everything else is measured.
+const intro = `# Benchmarks
+
+Written by ` + "`make bench`" + `; one bar alone is measured anew with ` + "`cd bench && go run . -bar N`" + `.
+
+Everything runs on one machine: a model server on the loopback interface, which answers after 50 ms unless a bar says otherwise, the contenders, and the driver. Each is a process of its own. Cadre is the real binary with ` + "`cadre serve`" + `, used over HTTP, with a subscriber that follows the feed: every event is committed with fsync (WAL, synchronous=FULL) before it has effects, everything is recorded, replies are streamed. The floor is the same requests from plain net/http, without an agent system; it records nothing and looks at no reply. The peers record nothing either and do not stream. eino uses its own OpenAI client, adk-go, which has none, a thin one; both keep as many connections as they need and share one agent between all sub-agents. All sub-agents have one tool, a one-line prompt, and make three tool calls before they answer.
+
+Contenders take turns; a ratio is the median of the ratios of all rounds. CPU is user and system time: of the whole process for the floor and the peers, from the first message on for Cadre. Peak memory is what the kernel calls VmHWM. It counts the pages of a program's own file that are in memory, which the system can drop and shares between processes; where these matter they are told apart.
+`
+
+// part is the heading of the part of a bar.
+func part(bar int) string { return fmt.Sprintf("## Bar %d: ", bar) }
+
+// write puts the part of a bar into the report.
+func (b *bench) write(bar int, title string, s *section, about string) error {
+	name := filepath.Join(b.root, reportFile)
+	old, err := os.ReadFile(name)
+	if err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("reading the report: %w", err)
+	}
+	var text bytes.Buffer
+	text.WriteString(intro + "\n")
+	for i := range bars {
+		if i+1 == bar {
+			fmt.Fprintf(&text, "%s%s\n\n%s\n\n", part(bar), title, about)
+			s.print(&text)
+			continue
+		}
+		text.WriteString(kept(string(old), i+1))
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	if err := os.WriteFile(name, append(bytes.TrimRight(text.Bytes(), "\n"), '\n'), 0o644); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}
+
+// kept is the part of a bar in an older report.
+func kept(report string, bar int) string {
+	start := strings.Index(report, part(bar))
+	if start < 0 {
+		return ""
+	}
+	text := report[start:]
+	if end := strings.Index(text[1:], "\n## Bar "); end >= 0 {
+		text = text[:end+1]
+	}
+	return strings.TrimRight(text, "\n") + "\n\n"
+}
+
+// about says when and where a bar was measured.
+func (b *bench) about(ctx context.Context, began time.Time) string {
+	line := func(name, prefix string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return "unknown"
+		}
+		for l := range strings.Lines(string(text)) {
+			if rest, ok := strings.CutPrefix(l, prefix); ok {
+				return strings.TrimSpace(strings.TrimLeft(rest, " \t:"))
+			}
+		}
+		return "unknown"
+	}
+	out := func(name string, args ...string) string {
+		cmd := exec.CommandContext(ctx, name, args...)
+		cmd.Dir = b.root
+		text, err := cmd.Output()
+		if err != nil {
+			return "unknown"
+		}
+		return strings.TrimSpace(string(text))
+	}
+	return fmt.Sprintf("%s UTC; %d × %s, %s memory, Linux %s; %s; Cadre %s; %s. Load average at the start of the run %s, now %s (what is measured is part of it).",
+		began.UTC().Format("2006-01-02 15:04"), runtime.NumCPU(), line("/proc/cpuinfo", "model name"), line("/proc/meminfo", "MemTotal"),
+		line("/proc/sys/kernel/osrelease", ""), runtime.Version(), out("git", "describe", "--always", "--dirty"), b.peers(), b.load, loadAverage())
+}
+
+// peers are the versions of what Cadre is measured beside, as they were built.
+func (b *bench) peers() string {
+	var out []string
+	for _, p := range []struct{ binary, module, name string }{
+		{"eino", "github.com/cloudwego/eino", "eino"}, {"adk", "google.golang.org/adk", "adk-go"},
+	} {
+		info, err := buildinfo.ReadFile(b.path(p.binary))
+		if err != nil {
+			continue
+		}
+		for _, d := range info.Deps {
+			if d.Path == p.module {
+				out = append(out, p.name+" "+d.Version)
+			}
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// loadAverage of the last minute.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
+}
