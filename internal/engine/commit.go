@@ -364,11 +364,15 @@ func (t *tx) act() {
 		}
 		id := s.state.Spec.ID
 		e.timers.set(id, s.state.Deadline())
-		l := s.live
+		l := e.live[id]
+		if l == nil {
+			l = &live{}
+			e.live[id] = l
+		}
+		*l = s.live
 		if !working(l.state) {
 			l.history, l.queued, l.memo = nil, nil, nil
 		}
-		e.live[id] = &l
 	}
 	for _, chat := range t.gone {
 		e.forget(chat)
