@@ -24,7 +24,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo build test race soak bench oracle lint fmt generate types web e2e check clean \
+.PHONY: help run demo build test race soak bench oracle lint fmt generate types web e2e screenshots check clean \
 	tidy-check generate-check fmt-check needs
 
 help: ## List the targets
@@ -43,9 +43,10 @@ demo: build ## Build, and run a demonstration task in the terminal (offline mode
 build: ## Build bin/cadre
 	$(GO) build -o bin/cadre ./cmd/cadre
 
-test: needs ## Run all tests, with the race detector, in random order, and fuzz briefly
+test: needs build ## Run all tests: Go with the race detector, in random order; a brief fuzz; the web app, also in a browser
 	CGO_ENABLED=1 $(GO) test -race -shuffle=on -p 4 -timeout 15m ./... # many wait for processes and disks
 	.ci/fuzz
+	.ci/web check unit e2e
 
 race: needs ## Run the tests of the core packages twice over with the race detector
 	CGO_ENABLED=1 $(GO) test -race -shuffle=on -count=2 -timeout 30m \
@@ -75,11 +76,14 @@ types: ## Write the OpenAPI document and the web app's types anew (needs Node)
 	$(GO) generate ./internal/api
 	cd web && npm run types
 
-web: ## Check, test and build the web app, which no command serves yet (needs Node 20.19 or newer)
-	cd web && npm ci --no-audit --no-fund && npm run check && npm test && npm run build
+web: ## Build the web app into internal/web/dist, and test it (needs Node 20.19 or newer)
+	.ci/web build unit
 
-e2e: ## Test the web app in a browser (no command serves it yet: only says so)
-	@echo 'No command serves the web app yet: there is nothing to test in a browser.'
+e2e: build ## Test the web app in a browser, on the real server
+	.ci/web e2e
+
+screenshots: build ## Take the pictures of the README anew
+	.ci/web shots
 
 check: tidy-check generate-check fmt-check lint test ## Everything a change must pass: go.mod, generated code, format, lint, tests
 	@echo '==> all checks passed'

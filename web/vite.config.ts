@@ -1,6 +1,6 @@
 // How the page is built: into internal/web/dist, which is committed and
 // embedded, so that Go alone builds the binary. In development the API is
-// reached through a proxy, at CADRE_SERVER or the mock server's address.
+// reached through a proxy, at CADRE_SERVER or where cadre serve listens.
 
 /// <reference types="vitest/config" />
 import react from "@vitejs/plugin-react";
@@ -9,7 +9,7 @@ import { defineConfig } from "vite";
 
 declare const process: { env: Record<string, string | undefined> };
 
-const server = process.env["CADRE_SERVER"] ?? "http://127.0.0.1:7790";
+const server = process.env["CADRE_SERVER"] ?? "http://127.0.0.1:7777";
 
 export default defineConfig({
   plugins: [react(), tailwind()],

@@ -1,37 +1,35 @@
 // What the browser tests share: the system's Chromium, the real server on a
-// data folder of its own, and the mock server.
+// folder of its own, windows that are signed in, and what axe finds in them.
 
-import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, mkdirSync, rmSync } from "node:fs";
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import axePackage from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 
 const AxeBuilder = axePackage.default ?? axePackage;
-const web = fileURLToPath(new URL("..", import.meta.url));
-export const binary = process.env.CADRE_BIN ?? join(web, "../bin/cadre");
+const here = dirname(fileURLToPath(import.meta.url));
+const binary = process.env.CADRE_BIN ?? join(here, "../../bin/cadre");
+const quiet = [
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 
-/** The system's Chromium; where it is missing the Debian package is installed. */
-function browserPath() {
-  const known = [process.env.CADRE_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-  const found = known.find((p) => p && existsSync(p));
-  if (found) return found;
-  execFileSync("apt-get", ["install", "-y", "chromium"], { stdio: "ignore" });
-  return "/usr/bin/chromium";
-}
+/** How long anything may take on a machine that is busy with other tests. */
+export const patience = 45_000;
 
-export const launch = () => chromium.launch({ executablePath: browserPath(), args: ["--no-sandbox", "--disable-gpu"] });
+export const launch = () =>
+  chromium.launch({ executablePath: process.env.CADRE_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", ...quiet] });
 
-/** Whether the binary can serve; the tests on the real server need it. */
-export function canServe() {
-  try {
-    return execFileSync(binary, ["serve", "--help"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).includes("--addr");
-  } catch {
-    return false;
-  }
-}
+/** script names a scripted model of this folder. */
+export const script = (name) => `scripted:${join(here, "scripts", `${name}.yaml`)}`;
 
 /** line resolves with what the first match finds in what a process prints. */
 function line(child, pattern) {
@@ -48,62 +46,131 @@ function line(child, pattern) {
   });
 }
 
-/** serve starts the real server. Its folder outlives it, so that it can be started again. */
-export async function serve({ data, dir, port = 0, args = [] } = {}) {
-  const home = data ?? mkdtempSync(join(tmpdir(), "cadre-e2e-"));
-  const work = dir ?? join(home, "work");
-  mkdirSync(work, { recursive: true });
-  const child = spawn(binary, ["serve", "--addr", `127.0.0.1:${port}`, "--data", join(home, "data"), ...args], {
-    cwd: work,
-    env: { ...process.env, HOME: home, NO_COLOR: "1" },
+const ended = (child) => child.exitCode !== null || child.signalCode !== null;
+
+function end(child, signal) {
+  return new Promise((done) => {
+    if (ended(child)) return done();
+    child.on("exit", () => done());
+    child.kill(signal);
   });
-  const [, entry] = await line(child, /(http:\/\/127\.0\.0\.1:\d+\/\S*)/);
-  const base = new URL(entry).origin;
-  const kill = (signal) =>
-    new Promise((done) => {
-      if (child.exitCode !== null || child.signalCode !== null) return done();
-      child.on("exit", () => done());
-      child.kill(signal);
-    });
-  return {
-    entry,
-    base,
-    home,
-    work,
-    port: Number(new URL(entry).port),
-    kill: () => kill("SIGKILL"),
-    stop: () => kill("SIGTERM"),
-    clear: () => rmSync(home, { recursive: true, force: true }),
-  };
 }
 
-/** mock starts the server that plays recordings. */
-export async function mock(...args) {
-  const child = spawn(process.execPath, [join(web, "dev/mock.mjs"), "--port", "0", ...args]);
+/** modelServer plays a script as a vendor's HTTP interface. */
+export async function modelServer(name) {
+  const child = spawn(binary, ["dev", "model-server", join(here, "scripts", `${name}.yaml`)]);
   const [, base] = await line(child, /(http:\/\/127\.0\.0\.1:\d+)/);
-  return { base, stop: () => child.kill() };
+  return { base, stop: () => end(child, "SIGTERM") };
 }
 
-/** page opens a window; what goes wrong in it is collected. */
-export async function page(browser, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce", ...options });
-  const tab = await context.newPage();
-  const errors = [];
-  tab.on("pageerror", (e) => errors.push(String(e)));
-  tab.on("console", (m) => m.type() === "error" && /Content Security Policy|Uncaught/.test(m.text()) && errors.push(m.text()));
-  return { context, tab, errors };
+/**
+ * World is a server on a data folder of its own, which outlives it: it can be
+ * killed and started again. files are put into the folder its agents work in.
+ */
+export class World {
+  static async start({ files = {}, env = {} } = {}) {
+    const w = new World();
+    w.home = mkdtempSync(join(tmpdir(), "cadre-e2e-"));
+    w.work = join(w.home, "work");
+    w.env = env;
+    for (const [name, body] of Object.entries({
+      "work/README.md": "# Demo\n\nA small project.\n",
+      "work/internal/a.go": "package internal\n",
+      ...files,
+    })) {
+      mkdirSync(dirname(join(w.home, name)), { recursive: true });
+      writeFileSync(join(w.home, name), body);
+    }
+    w.browser = await launch();
+    await w.serve(0);
+    return w;
+  }
+
+  /** serve starts the server, at its old address if it had one. */
+  async serve(port = this.port) {
+    this.child = spawn(binary, ["serve", "--addr", `127.0.0.1:${port}`, "--data", join(this.home, "data")], {
+      cwd: this.work,
+      env: { PATH: process.env.PATH, HOME: this.home, TMPDIR: tmpdir(), NO_COLOR: "1", CADRE_LOCAL: "off", ...this.env },
+    });
+    [, this.entry] = await line(this.child, /Open (http:\/\/127\.0\.0\.1:\d+\/\S*)/);
+    this.base = new URL(this.entry).origin;
+    this.port = Number(new URL(this.entry).port);
+    this.token = readFileSync(join(this.home, "data/token"), "utf8").trim();
+  }
+
+  /** kill ends the server without a chance to say goodbye. */
+  kill = () => end(this.child, "SIGKILL");
+
+  async stop() {
+    await this.browser?.close();
+    await end(this.child, "SIGTERM");
+    rmSync(this.home, { recursive: true, force: true });
+  }
+
+  /** api asks the server as a program would. */
+  async api(method, path, body, token = this.token) {
+    const answer = await fetch(`${this.base}/v1/${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const text = await answer.text();
+    assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
+    return text ? JSON.parse(text) : undefined;
+  }
+
+  /** chat begins a chat with a scripted model and returns its id. */
+  async chat(model, text, rest = {}) {
+    const made = await this.api("POST", "users/me/orch-chats", { model, text, ...rest });
+    return made.chat.id;
+  }
+
+  /** rests waits until nothing of a chat is at work. */
+  async rests(chat) {
+    const until = Date.now() + patience;
+    for (;;) {
+      const { orchestrator: a } = await this.api("GET", `users/me/orch-chats/${chat}`);
+      if (a.state === "idle" && !a.liveChildren) return;
+      assert.ok(Date.now() < until, `chat ${chat} does not come to rest: ${a.state}`);
+      await new Promise((done) => setTimeout(done, 100));
+    }
+  }
+
+  /** window opens a browser window that is signed in; what goes wrong in it is collected. */
+  async window(path = "/", options = {}) {
+    const context = await this.browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce", ...options });
+    context.setDefaultTimeout(patience);
+    const answer = await context.request.post(`${this.base}/v1/session`, { data: { token: this.token } });
+    assert.ok(answer.ok(), `signing in: ${answer.status()}`);
+    return { context, ...(await this.tab(context, path)) };
+  }
+
+  /** tab opens one more window of the same browser. */
+  async tab(context, path) {
+    const tab = await context.newPage();
+    const errors = [];
+    tab.on("pageerror", (e) => errors.push(String(e)));
+    tab.on("console", (m) => m.type() === "error" && /Content Security Policy|Uncaught/.test(m.text()) && errors.push(m.text()));
+    tab.on("response", (r) => r.status() >= 400 && r.status() !== 503 && errors.push(`${r.status()} ${r.url()}`));
+    await tab.goto(this.base + path);
+    return { tab, errors };
+  }
 }
 
-/** faults are the serious and critical issues that axe finds. */
-export async function faults(tab) {
-  const found = await new AxeBuilder({ page: tab }).analyze();
-  return found.violations
+/** sound asserts that axe finds nothing serious in a window (by all rules, or the given ones), and that it is not wider than the screen. */
+export async function sound(tab, where, rules) {
+  const axe = new AxeBuilder({ page: tab });
+  const found = await (rules ? axe.withRules(rules) : axe).analyze();
+  const faults = found.violations
     .filter((v) => v.impact === "serious" || v.impact === "critical")
-    .map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(" | ")}`);
+    .map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(" | ")}`);
+  assert.deepEqual(faults, [], where);
+  const wide = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(wide <= 0, `${where} is ${wide} pixels wider than the screen`);
 }
 
+/** shot keeps a picture for whoever wants to look. */
 export async function shot(tab, name) {
-  const dir = join(web, "e2e/shots");
-  mkdirSync(dir, { recursive: true });
-  await tab.screenshot({ path: join(dir, `${name}.png`) });
+  mkdirSync(join(here, "shots"), { recursive: true });
+  await tab.screenshot({ path: join(here, "shots", `${name}.png`) });
 }

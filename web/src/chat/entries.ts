@@ -1,7 +1,7 @@
 // What stands in a chat, in order: messages, the tools that were used between
 // them, and the tasks under the message that caused them.
 
-import type { Message, Task, ToolCall } from "../api/types";
+import type { Item, Message, Task, ToolCall } from "../api/types";
 import type { State } from "../state/model";
 import { callsByReply, tasksOf, within } from "../state/select";
 import type { Pending } from "../state/store";
@@ -12,6 +12,7 @@ export type Entry =
   | { kind: "note"; key: string; message: Message }
   | { kind: "steps"; key: string; calls: ToolCall[] }
   | { kind: "tasks"; key: string; roots: string[] }
+  | { kind: "answered"; key: string; items: Item[] }
   | { kind: "own-items"; key: string }
   | { kind: "stream"; key: string }
   | { kind: "pending"; key: string; pending: Pending }
@@ -53,11 +54,17 @@ export function entries(data: State, chat: string, outbox: readonly Pending[], e
   const roots = rootsByTurn(tasksOf(data, chat), chat);
   const messages = data.messages[chat] ?? [];
   const calls = callsByReply(messages, data.toolCalls[chat]);
+  const closed = Object.values(data.items).filter((i) => i.agentId === chat && i.status === "closed");
   const direct = told(data, chat).sort((a, b) => a.createdAt - b.createdAt);
   for (const m of messages) {
     while (direct[0] && direct[0].createdAt < m.createdAt) pushUser(out, data, direct.shift() as Message);
     if (m.kind === "user") pushUser(out, data, m);
-    else if (m.kind === "reply") pushReply(out, m, calls.get(m.id) ?? [], roots);
+    else if (m.kind === "reply") {
+      const made = calls.get(m.id) ?? [];
+      pushReply(out, m, made, roots);
+      const items = closed.filter((i) => made.some((c) => c.turn === i.turn && c.call === i.call));
+      if (items.length > 0) out.push({ kind: "answered", key: `${m.id}-answered`, items });
+    }
     else if (m.kind === "note" || m.kind === "results" || m.kind === "summary") out.push({ kind: "note", key: m.id, message: m });
   }
   for (const m of direct) pushUser(out, data, m);

@@ -5,7 +5,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { AgentRow } from "../agents/row";
-import { ItemCard } from "../agents/card";
+import { ClosedLine, ItemCard } from "../agents/card";
 import { olderMessages } from "../state/load";
 import { waiting } from "../state/select";
 import { useStore } from "../state/store";
@@ -31,7 +31,7 @@ export function MessageList({ chat }: { chat: string }) {
   const list = useMemo(
     () => entries(data, chat, outbox, { items, stream, working }),
     // What replies on their way say, and what agents do, does not change what stands in the list.
-    [data.messages, data.tasks, data.toolCalls[chat], chat, outbox, items, stream, working],
+    [data.messages, data.tasks, data.items, data.toolCalls[chat], chat, outbox, items, stream, working],
   );
   const box = useRef<HTMLDivElement>(null);
   const [atEnd, setAtEnd] = useState(true);
@@ -146,6 +146,14 @@ function Row({ entry, chat }: { entry: Entry; chat: string }) {
       return <Steps calls={entry.calls} />;
     case "tasks":
       return <TaskBlock roots={entry.roots} />;
+    case "answered":
+      return (
+        <div className="-my-2 flex flex-col">
+          {entry.items.map((i) => (
+            <ClosedLine key={i.id} item={i} />
+          ))}
+        </div>
+      );
     case "own-items":
       return <OwnItems chat={chat} />;
     case "stream":

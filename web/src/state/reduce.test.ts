@@ -111,6 +111,13 @@ describe("apply", () => {
     expect(empty).toEqual(before);
   });
 
+  it("takes a chat out of the archive", () => {
+    let s = apply(empty, change(1, [{ collection: "orch-chats", id: "c", data: { ...chat, archived: true } }]));
+    expect(s.chats["c"]?.archived).toBe(true);
+    s = apply(s, change(2, [{ collection: "orch-chats", id: "c", data: chat }]));
+    expect(s.chats["c"]?.archived).toBe(false);
+  });
+
   it("forgets a deleted chat with everything in it, and nothing else", () => {
     let s = mergeAgents(empty, [agent(), agent({ id: "c.1" }), agent({ id: "cx", chatId: "cx" })]);
     s = mergeMessages(mergeMessages(s, "c.1", [message("a", 0)]), "cx", [message("b", 0)]);

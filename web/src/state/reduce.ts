@@ -18,7 +18,8 @@ function put(state: State, chat: string, doc: Document): State {
   if (doc.deleted) return forget(state, doc);
   switch (doc.collection) {
     case "orch-chats":
-      return { ...state, chats: { ...state.chats, [doc.id]: { ...state.chats[doc.id], ...(doc.data as Chat) } } };
+      // What is false is not in the document.
+      return { ...state, chats: { ...state.chats, [doc.id]: { ...state.chats[doc.id], archived: false, ...(doc.data as Chat) } } };
     case "orchestrator":
       return putOrchestrator(state, doc.data as Agent);
     case "sub-agents":

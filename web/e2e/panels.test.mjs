@@ -1,0 +1,148 @@
+// What can be looked at beside a chat: inspector, steps, timeline, cost, roles;
+// in light and dark and at phone width. axe finds nothing serious anywhere.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { script, shot, sound, World } from "./harness.mjs";
+
+let world, chat;
+before(async () => {
+  world = await World.start({
+    files: { ".config/cadre/config.yaml": "permissions:\n  mode: edits\n  deny: [Read(secrets/**)]\nbudget: { cost: 5 }\n" },
+  });
+  chat = await world.chat(script("story"), "Write a note");
+  await world.rests(chat);
+});
+after(() => world?.stop());
+
+test("the inspector shows what an agent saw, said and did", async () => {
+  const { tab, errors, context } = await world.window(`/chats/${chat}`);
+  await tab.getByRole("button", { name: /^coder, completed/ }).click();
+  const panel = tab.getByRole("complementary", { name: "Details" });
+  await panel.getByRole("heading", { name: "coder" }).waitFor();
+  await panel.getByText("Write the note and have it checked.").first().waitFor();
+  await panel.getByRole("button", { name: /writing note\.txt/ }).click();
+  await panel.getByRole("group", { name: "Changes" }).getByText("a first line").waitFor();
+  await shot(tab, "inspector");
+  await panel.getByRole("tab", { name: "Model calls" }).click();
+  await panel.getByRole("columnheader", { name: "Cache" }).waitFor();
+  await panel.getByText("50%").first().waitFor();
+  await shot(tab, "model-calls");
+  await sound(tab, "model calls");
+  await panel.getByRole("tab", { name: "Prompt" }).click();
+  await panel.getByText("Role: coder").waitFor();
+  await panel
+    .getByRole("button", { name: /^Write/ })
+    .first()
+    .waitFor();
+  await panel.getByRole("tab", { name: "History" }).click();
+  await panel.getByText("model replied").first().waitFor();
+  await panel.getByRole("button", { name: /^tester, completed/ }).click();
+  await panel.getByRole("heading", { name: "tester" }).waitFor();
+  await panel.getByRole("navigation", { name: "Path" }).getByRole("link", { name: "coder" }).click();
+  await panel.getByRole("heading", { name: "coder" }).waitFor();
+  await panel.getByRole("link", { name: "Open as a page" }).click();
+  await tab.getByRole("heading", { level: 1, name: "coder" }).waitFor();
+  await sound(tab, "the page of an agent");
+  await shot(tab, "agent-page");
+  assert.deepEqual(errors, []);
+  await context.close();
+});
+
+test("steps, timeline, cost and roles", async () => {
+  const { tab, errors, context } = await world.window(`/chats/${chat}?panel=steps`);
+  await tab.getByRole("region", { name: "Steps" }).getByText("running true").waitFor();
+  await shot(tab, "steps");
+  await sound(tab, "steps");
+  await tab.getByRole("tab", { name: "Timeline" }).click();
+  const timeline = tab.getByRole("region", { name: "Timeline" });
+  await timeline.getByRole("img", { name: /^tool: writing note.txt/ }).waitFor();
+  await timeline
+    .getByRole("img", { name: /^failed call/ })
+    .first()
+    .waitFor();
+  await timeline
+    .getByRole("img", { name: /^waits to retry/ })
+    .first()
+    .waitFor();
+  const before = (
+    await timeline
+      .getByRole("img", { name: /^waits for sub-agents/ })
+      .first()
+      .boundingBox()
+  ).width;
+  await tab.getByRole("button", { name: "Zoom in" }).click();
+  const zoomed = (
+    await timeline
+      .getByRole("img", { name: /^waits for sub-agents/ })
+      .first()
+      .boundingBox()
+  ).width;
+  assert.ok(zoomed > before * 1.8, `zooming in makes bars wider: ${before} → ${zoomed}`);
+  await tab.getByRole("button", { name: "Zoom out" }).click();
+  await shot(tab, "timeline");
+  await sound(tab, "timeline");
+  await tab.getByRole("tab", { name: "Cost" }).click();
+  const cost = tab.getByRole("region", { name: "Cost" });
+  await cost.getByRole("list", { name: "Cost by agent" }).getByText("main/coder/tester").waitFor();
+  await cost.getByRole("tab", { name: "Role" }).click();
+  await cost.getByRole("list", { name: "Cost by role" }).getByText("tester").waitFor();
+  await shot(tab, "cost");
+  await sound(tab, "cost");
+  await tab.getByRole("tab", { name: "Roles" }).click();
+  await tab.getByRole("heading", { name: "Task planner" }).waitFor();
+  await shot(tab, "roles");
+  await sound(tab, "roles");
+  assert.deepEqual(errors, []);
+  await context.close();
+});
+
+test("keys: find, help, panels, inbox", async () => {
+  const { tab, errors, context } = await world.window(`/chats/${chat}`);
+  await tab.getByText("The note is written.").waitFor();
+  await tab.getByRole("heading", { level: 1 }).click();
+  await tab.keyboard.press("?");
+  await tab.getByRole("dialog", { name: "Keys" }).waitFor();
+  await sound(tab, "help");
+  await tab.keyboard.press("Escape");
+  await tab.keyboard.press("t");
+  await tab.getByRole("region", { name: "Timeline" }).waitFor();
+  await tab.keyboard.press("Escape");
+  await tab.getByRole("region", { name: "Timeline" }).waitFor({ state: "detached" });
+  await tab.keyboard.press("Control+k");
+  await tab.getByRole("combobox").fill("tester");
+  await sound(tab, "find");
+  await tab.keyboard.press("Enter");
+  await tab.getByRole("complementary", { name: "Details" }).getByRole("heading", { name: "tester" }).waitFor();
+  await tab.keyboard.press("g");
+  await tab.getByText("Nothing waits for you").waitFor();
+  assert.deepEqual(errors, []);
+  await context.close();
+});
+
+for (const [name, options] of [
+  ["light", { colorScheme: "light" }],
+  ["dark", { colorScheme: "dark" }],
+  ["phone", { colorScheme: "light", viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }],
+])
+  test(`every page is sound in ${name}`, async () => {
+    const { tab, errors, context } = await world.window("/", options);
+    const pages = {
+      new: ["/", () => tab.getByRole("textbox", { name: "Message" })],
+      chat: [`/chats/${chat}`, () => tab.getByText("The note is written.")],
+      panel: [`/chats/${chat}?panel=timeline`, () => tab.getByRole("region", { name: "Timeline" })],
+      agent: [`/chats/${chat}/agents/${chat}.1`, () => tab.getByRole("log")],
+      inbox: ["/inbox", () => tab.getByText("Nothing waits for you")],
+      roles: ["/roles", () => tab.getByRole("heading", { name: "Task planner" })],
+      settings: ["/settings", () => tab.getByText("Mode edits")],
+      missing: ["/nowhere", () => tab.getByText("There is no such page")],
+    };
+    for (const [page, [path, there]] of Object.entries(pages)) {
+      await tab.goto(world.base + path);
+      await there().first().waitFor();
+      await sound(tab, `${name} ${page}`, name === "dark" ? ["color-contrast"] : undefined); // the rest is the same as in light
+      await shot(tab, `${name}-${page}`);
+    }
+    assert.deepEqual(errors, []);
+    await context.close();
+  });
