@@ -5,6 +5,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/cadre-dev/cadre/internal/api/wire"
 	"github.com/cadre-dev/cadre/internal/config"
@@ -24,18 +25,29 @@ type Setup struct {
 	warnings func() []string
 }
 
-// Providers lists those that can be used first, then those that lack a key.
-func (s Setup) Providers() (out []wire.Provider) {
-	for _, ready := range []bool{true, false} {
-		for _, p := range s.models.Providers() {
-			if p.Ready == ready {
-				out = append(out, wire.Provider{
-					Name: p.Name, Kind: string(p.Kind), BaseURL: p.BaseURL, Local: p.Local, Ready: p.Ready,
-					KeyFrom: p.KeyFrom, Missing: p.Missing, Models: len(s.models.List(p.Name)),
-				})
-			}
+// Providers lists those that can be used first, then those that lack a key or
+// do not run.
+func (s Setup) Providers() []wire.Provider {
+	var out []wire.Provider
+	for _, p := range s.models.Providers() {
+		w := wire.Provider{
+			Name: p.Name, Kind: string(p.Kind), BaseURL: p.BaseURL, Local: p.Local, Ready: p.Ready,
+			KeyFrom: p.KeyFrom, Missing: p.Missing, Models: len(s.models.List(p.Name)),
 		}
+		if w.Local && w.Models == 0 {
+			w.Ready, w.Missing = false, cmp.Or(w.Missing, "no server with models answers at "+w.BaseURL)
+		}
+		out = append(out, w)
 	}
+	slices.SortStableFunc(out, func(a, b wire.Provider) int {
+		switch {
+		case a.Ready == b.Ready:
+			return 0
+		case a.Ready:
+			return -1
+		}
+		return 1
+	})
 	return out
 }
 

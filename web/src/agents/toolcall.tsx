@@ -1,7 +1,21 @@
 // A use of a tool as a card: what it does, how it went, and when opened its
 // input, output, changes and timing.
 
-import { Bot, FileText, FolderTree, Globe, Pencil, Search, Terminal, Wrench, type LucideIcon } from "lucide-react";
+import {
+  Bot,
+  Brain,
+  CircleHelp,
+  FileText,
+  FolderTree,
+  Globe,
+  Image,
+  ListTodo,
+  Pencil,
+  Search,
+  Terminal,
+  Wrench,
+  type LucideIcon,
+} from "lucide-react";
 import { memo, useState } from "react";
 import type { ToolCall } from "../api/types";
 import { use } from "../text/activity";
@@ -21,8 +35,18 @@ const icons: Record<string, LucideIcon> = {
   MultiEdit: Pencil,
   Write: Pencil,
   Patch: Pencil,
-  WebFetch: Globe,
-  WebSearch: Globe,
+  web_fetch: Globe,
+  web_search: Globe,
+  keyword_search: Search,
+  todo: ListTodo,
+  think: Brain,
+  ask_user: CircleHelp,
+  read_image: Image,
+  continue_agent: Bot,
+  message_agent: Bot,
+  check_agent: Bot,
+  list_agents: Bot,
+  stop_agent: Bot,
   spawn_agents: Bot,
   delegate_to_agent: Bot,
 };

@@ -64,8 +64,7 @@ export function entries(data: State, chat: string, outbox: readonly Pending[], e
       pushReply(out, m, made, roots);
       const items = closed.filter((i) => made.some((c) => c.turn === i.turn && c.call === i.call));
       if (items.length > 0) out.push({ kind: "answered", key: `${m.id}-answered`, items });
-    }
-    else if (m.kind === "note" || m.kind === "results" || m.kind === "summary") out.push({ kind: "note", key: m.id, message: m });
+    } else if (m.kind === "note" || m.kind === "results" || m.kind === "summary") out.push({ kind: "note", key: m.id, message: m });
   }
   for (const m of direct) pushUser(out, data, m);
   if (ending.items) out.push({ kind: "own-items", key: "own-items" });

@@ -25,7 +25,7 @@ export default function StepsPanel({ chat }: { chat: string }) {
   return (
     <div className="h-full overflow-y-auto p-3" tabIndex={0} role="region" aria-label="Steps">
       {list.slice(0, 400).map((a) => (
-        <Group key={a.id} agent={a} open={list.length <= 6 || Boolean(shown(a.state).live)} />
+        <Group key={a.id} agent={a} open={!a.parent || list.length <= 6 || Boolean(shown(a.state).live)} />
       ))}
       {list.length > 400 && <p className="p-3 text-faint">{count(list.length - 400, "more agent")}: open them in the inspector.</p>}
     </div>

@@ -139,6 +139,36 @@ export function use(tool: string, args: unknown): string {
       return `starting ${count(Array.isArray(input["tasks"]) ? input["tasks"].length : 0, "sub-agent")}`;
     case "delegate_to_agent":
       return `delegating to ${text("role") || text("agent") || "a sub-agent"}`;
+    case "keyword_search":
+    case "CodeSearch":
+      return `searching for ${text("query") || text("pattern") || text("task") || "code"}`;
+    case "web_fetch":
+      return `fetching ${text("url")}`;
+    case "web_search":
+      return `searching the web for ${text("query")}`;
+    case "read_image":
+      return `looking at ${path || "a picture"}`;
+    case "todo":
+      return "keeping its list of what to do";
+    case "think":
+      return "thinking it over";
+    case "BashOutput":
+      return "reading what a command printed";
+    case "KillBash":
+      return "ending a command";
+    case "continue_agent":
+      return `giving ${text("agent") || "a sub-agent"} more to do`;
+    case "message_agent":
+      return `telling ${text("agent") || "a sub-agent"}`;
+    case "reply_to_agent":
+      return `answering ${text("agent") || "a sub-agent"}`;
+    case "stop_agent":
+      return `stopping ${text("agent") || "a sub-agent"}`;
+    case "check_agent":
+    case "list_agents":
+      return "looking how its sub-agents are";
+    case "read_artifact":
+      return "reading a stored result";
     case "submit_result":
       return "submitting its result";
     case "submit_error":
