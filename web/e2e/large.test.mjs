@@ -84,7 +84,7 @@ test("1,000 agents", async (t) => {
   const id = await world.chat(script("large"), "thousand");
   await world.rests(id);
   const { tab, errors, context } = await world.window();
-  const took = await drawn(tab, `${world.base}/chats/${id}`, "1000 tasks done");
+  const took = await drawn(tab, `${world.base}/chats/${id}`, "1,000 tasks done");
   t.diagnostic(`drawn ${took} ms after the data was there`);
   assert.ok(took < 5000, `it took ${took} ms`);
   const tree = tab.getByRole("list", { name: "Agents" });

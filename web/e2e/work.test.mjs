@@ -107,6 +107,10 @@ test("reload and server kill in mid-stream lose nothing and show nothing twice",
   const id = await world.chat(script("slow"), "Tell me much");
   const { tab, context } = await world.window(`/chats/${id}`);
   await tab.getByText("one two three").waitFor();
+  const mine = tab.locator("[data-entry=user]");
+  const top = (await mine.boundingBox()).y;
+  await tab.getByText("five six").waitFor();
+  assert.equal((await mine.boundingBox()).y, top, "what is above a reply on its way does not move");
   await tab.reload();
   await tab.getByText("Long answer: one two three").waitFor();
   await world.kill();

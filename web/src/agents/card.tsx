@@ -115,19 +115,34 @@ export function ClosedLine({ item }: { item: Item }) {
   return (
     <div className="flex min-w-0 items-center gap-2 px-1 py-1 text-small text-faint">
       <RoleIcon role={item.role} size={13} className="text-faint" />
-      <span className="min-w-0 truncate" title={clean(item.action)}>
+      <span className="min-w-16 flex-1 truncate" title={clean(item.action)}>
         {clean(item.path.slice(item.path.lastIndexOf("/") + 1))}: {clean(what)}
       </span>
-      <span className="shrink-0 font-medium text-soft">{outcome(item, me)}</span>
+      <span className="max-w-[65%] shrink-0 truncate font-medium text-soft" title={outcome(item, me)}>
+        {outcome(item, me)}
+      </span>
     </div>
   );
 }
 
+/** A filled form reads as its fields. */
+function answerText(item: Item): string {
+  const text = clean(item.answer ?? "");
+  if (item.kind !== "elicitation" || !text.startsWith("{")) return text;
+  try {
+    return Object.entries(JSON.parse(text) as Record<string, unknown>)
+      .map(([name, value]) => `${name} ${String(value)}`)
+      .join(", ");
+  } catch {
+    return text;
+  }
+}
+
 function outcome(item: Item, me: string): string {
-  if (item.how === "answered_for_user") return `answered in your name by the orchestrator: ${clean(item.answer ?? "").slice(0, 120)}`;
+  if (item.how === "answered_for_user") return `answered in your name by the orchestrator: ${answerText(item)}`;
   const by = item.by ? ` by ${item.by === me ? "you" : clean(item.by)}` : "";
   const how = (item.how ?? "closed").replaceAll("_", " ");
   const scope = item.scope && item.scope !== "once" && how.startsWith("allow") ? ` for the ${item.scope}` : "";
-  const text = item.answer ? `: ${clean(item.answer).slice(0, 80)}` : "";
+  const text = item.answer ? `: ${answerText(item)}` : "";
   return `${how}${scope}${by}${text}`;
 }

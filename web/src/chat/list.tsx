@@ -26,8 +26,9 @@ export function MessageList({ chat }: { chat: string }) {
   const state = data.agents[chat]?.state ?? "idle";
   const stream = Boolean(data.streams[chat]);
   const items = waiting(data).some((i) => i.agentId === chat);
-  const working =
-    (Boolean(shown(state).live) && state !== "awaiting_children" && !(stream && state === "thinking")) || Boolean(data.agents[chat]?.error);
+  const working = // what it waits for the user for stands in its card
+    (Boolean(shown(state).live) && !(items && shown(state).person) && state !== "awaiting_children" && !(stream && state === "thinking")) ||
+    Boolean(data.agents[chat]?.error);
   const list = useMemo(
     () => entries(data, chat, outbox, { items, stream, working }),
     // What replies on their way say, and what agents do, does not change what stands in the list.

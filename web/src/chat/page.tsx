@@ -166,7 +166,9 @@ function Standing({ chat }: { chat: string }) {
             ? "done"
             : look.word;
   const offline = (root?.model ?? doc?.model) === "offline";
-  const limit = root?.maxCostMicros ? ` of ${money(root.maxCostMicros)}` : "";
+  const asked = useStore((s) => s.data.messages[chat]?.filter((m) => m.kind === "user").length ?? 0);
+  const most = root?.maxCostMicros ? money(root.maxCostMicros) : "";
+  const limit = most && (asked > 1 ? ` · limit ${most} a message` : ` of ${most}`);
   return (
     <span className="flex shrink-0 items-center gap-3 text-small">
       {offline && (

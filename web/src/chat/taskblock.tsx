@@ -53,7 +53,11 @@ function Progress({ list }: { list: readonly Agent[] }) {
   return (
     <span className="flex min-w-0 flex-1 items-center gap-2">
       <span className="shrink-0 font-medium">
-        {live.length > 0 ? `${done} of ${count(list.length, "task")} done` : list.length === 1 ? "Task done" : `${list.length} tasks done`}
+        {live.length > 0
+          ? `${done} of ${count(list.length, "task")} done`
+          : list.length === 1
+            ? "Task done"
+            : `${count(list.length, "task")} done`}
       </span>
       {bad > 0 && (
         <span className="flex shrink-0 items-center gap-1 text-small font-medium text-red">

@@ -1,7 +1,7 @@
 // Providers of models: which can be used, where their keys come from, whether
 // they answer; and what the tiers stand for.
 
-import { CircleCheck, CircleDashed, CircleX, LoaderCircle } from "lucide-react";
+import { CircleCheck, CircleX, KeyRound, LoaderCircle, Server } from "lucide-react";
 import { useMemo, useState } from "react";
 import { api } from "../api/client";
 import type { Finding, Model, Provider } from "../api/types";
@@ -86,7 +86,7 @@ function ProviderRow({ provider: p, models }: { provider: Provider; models: Mode
   return (
     <li className="rounded-lg border border-line p-3">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <CircleDashed size={15} className="text-faint" aria-hidden />
+        {p.keyFrom ? <KeyRound size={15} className="text-faint" aria-hidden /> : <Server size={15} className="text-faint" aria-hidden />}
         <h3 className="font-semibold">{clean(p.name)}</h3>
         <span className="text-small text-faint">
           {p.keyFrom ? `key from ${clean(p.keyFrom)}` : p.local ? "on this machine, no key needed" : "no key needed"} ·{" "}

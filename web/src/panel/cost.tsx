@@ -44,7 +44,7 @@ export default function CostPanel({ chat }: { chat: string }) {
         )}
       </div>
       {root.maxCostMicros ? (
-        <Budget spent={sum.cost} limit={root.maxCostMicros} />
+        <Budget chat={chat} limit={root.maxCostMicros} />
       ) : (
         <p className="mt-3 text-small text-faint">No limit in money is set for this chat.</p>
       )}
@@ -73,7 +73,18 @@ function Figure({ label, value }: { label: string; value: string }) {
   );
 }
 
-function Budget({ spent, limit }: { spent: number; limit: number }) {
+/** The limit is for each message: what was spent since the last one is held against it. */
+function Budget({ chat, limit }: { chat: string; limit: number }) {
+  const since = useStore((s) => s.data.messages[chat]?.findLast((m) => m.kind === "user" && m.pos >= 0)?.createdAt ?? 0);
+  const calls = useStore((s) => s.data.modelCalls);
+  const spent = useMemo(
+    () =>
+      Object.entries(calls)
+        .filter(([agent]) => within(agent, chat))
+        .flatMap(([, list]) => Object.values(list))
+        .reduce((sum, c) => (c.startedAt >= since ? sum + c.costMicros : sum), 0),
+    [calls, chat, since],
+  );
   const share = Math.min(1, spent / limit);
   return (
     <div className="mt-3">
@@ -91,7 +102,7 @@ function Budget({ spent, limit }: { spent: number; limit: number }) {
         />
       </div>
       <p className="mt-1 text-small text-faint">
-        {money(spent)} of {money(limit)} for each message
+        {money(spent)} of {money(limit)} for your last message
       </p>
     </div>
   );
@@ -128,7 +139,7 @@ function Bars({ items, by, chat }: { items: Spending[]; by: string; chat: string
               <span className="figures text-small whitespace-nowrap text-faint">
                 {count(s.calls, "call")} · {tokens(all(s))} tok
               </span>
-              <span className="figures w-20 text-right whitespace-nowrap">
+              <span className="figures min-w-20 text-right whitespace-nowrap">
                 {money(s.costMicros, s.unpricedCalls === 0)}
                 {limit}
               </span>

@@ -3,7 +3,7 @@
 import { useMemo } from "react";
 import type { ModelCall } from "../api/types";
 import { useStore } from "../state/store";
-import { clean, exact, money, took, tokens } from "../text/format";
+import { clean, exact, modelName, money, took, tokens } from "../text/format";
 import { Empty } from "../ui/kit";
 import { StateIcon } from "../ui/signs";
 
@@ -67,7 +67,7 @@ function CallRow({ call: c }: { call: ModelCall }) {
           </span>
         </td>
         <td className="max-w-32 truncate">
-          {clean(c.model)}
+          {modelName(c.model)}
           {c.status === "side" ? " (side)" : ""}
         </td>
         <td className="text-right">{tokens(read)}</td>
@@ -82,7 +82,7 @@ function CallRow({ call: c }: { call: ModelCall }) {
       {c.error && (
         <tr>
           <td colSpan={8} className="pb-2 text-red">
-            {c.errorKind?.replaceAll("_", " ")}: {clean(c.error)}
+            {clean(c.error)}
           </td>
         </tr>
       )}

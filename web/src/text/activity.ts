@@ -176,6 +176,8 @@ export function use(tool: string, args: unknown): string {
     case "ask_user":
       return text("question") || "asking a question";
   }
+  const [, server, name] = /^mcp__(.+?)__(.+)$/.exec(tool) ?? [];
+  if (server && name) return `${server}: ${name.replaceAll("_", " ")}`;
   for (const key of ["command", "path", "file_path", "url", "query", "pattern"]) if (text(key)) return `${tool} ${text(key)}`;
   return tool;
 }
