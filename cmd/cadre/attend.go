@@ -16,8 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cadre-dev/cadre/internal/agent"
-	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
 	"github.com/cadre-dev/cadre/internal/permission"
 	"github.com/cadre-dev/cadre/internal/store"
@@ -46,7 +44,7 @@ func (s *session) attend(ctx context.Context) error {
 
 // readItems finds out what waits now.
 func (s *session) readItems(ctx context.Context) error {
-	items, err := s.app.Store.Inbox(ctx, store.InboxQuery{Chat: s.chat})
+	items, err := s.host.inbox(ctx, s.chat)
 	if err != nil {
 		return fmt.Errorf("reading the inbox: %w", err)
 	}
@@ -98,7 +96,7 @@ func (s *session) serve(ctx context.Context) error {
 			no := false
 			a.Allow, a.Reason = &no, "nobody can be asked, as this run has no terminal"
 		}
-		if _, err := s.app.Inbox.Answer(ctx, i.ID, a); err != nil && !errors.Is(err, orchestrate.ErrAnswered) {
+		if _, err := s.host.answer(ctx, i.ID, a); err != nil && !errors.Is(err, orchestrate.ErrAnswered) {
 			return fmt.Errorf("answering %s: %w", i.ID, err)
 		}
 		s.items = slices.DeleteFunc(s.items, func(x store.Item) bool { return x.ID == i.ID })
@@ -135,7 +133,7 @@ func (s *session) askNext() error {
 // elsewhere tells how it came that what is asked no longer waits.
 func (s *session) elsewhere() error {
 	how := ""
-	if i, err := s.app.Store.Item(s.cmd.Context(), s.asking); err == nil {
+	if i, err := s.host.item(s.cmd.Context(), s.asking); err == nil {
 		how = strings.TrimSpace(strings.ReplaceAll(i.How, "_", " ") + " " + view.Clean(i.By))
 	}
 	if err := s.out.note(fmt.Sprintf("%s no longer waits: %s", s.asking, how)); err != nil {
@@ -212,7 +210,7 @@ func (s *session) typed(ctx context.Context, line string) error {
 		return s.post(ctx, line)
 	}
 	a.By = localUser().Name
-	said, err := s.app.Inbox.Answer(ctx, item.ID, a)
+	said, err := s.host.answer(ctx, item.ID, a)
 	switch {
 	case errors.Is(err, orchestrate.ErrAnswer):
 		return s.out.note(err.Error())
@@ -237,7 +235,7 @@ func (s *session) typed(ctx context.Context, line string) error {
 // names tells whether a line is for an agent that it names: then it is no
 // answer to what is asked.
 func (s *session) names(ctx context.Context, line string) (bool, error) {
-	agents, err := s.app.Store.Tree(ctx, s.chat)
+	agents, err := s.host.Tree(ctx, s.chat)
 	if err != nil {
 		return false, fmt.Errorf("reading the agents of the chat: %w", err)
 	}
@@ -247,19 +245,17 @@ func (s *session) names(ctx context.Context, line string) (bool, error) {
 
 // stopNamed stops an agent by its name or id, or, without one, the chat.
 func (s *session) stopNamed(ctx context.Context, name string) error {
-	id := s.chat
+	agents, err := s.host.Tree(ctx, s.chat)
+	if err != nil {
+		return fmt.Errorf("reading the agents of the chat: %w", err)
+	}
+	a := agents[0] // the orchestrator
 	if name != "" {
-		agents, err := s.app.Store.Tree(ctx, s.chat)
-		if err != nil {
-			return fmt.Errorf("reading the agents of the chat: %w", err)
-		}
-		a, err := orchestrate.Find(agents, name)
-		if err != nil {
+		if a, err = orchestrate.Find(agents, name); err != nil {
 			return s.out.note(err.Error())
 		}
-		id = a.ID
 	}
-	said, err := stopAgent(ctx, s.app, id, localUser().Name)
+	said, err := stopAgent(ctx, s.host, a, localUser().Name)
 	if err != nil {
 		return err
 	}
@@ -268,27 +264,15 @@ func (s *session) stopNamed(ctx context.Context, name string) error {
 
 // post sends a message: to the orchestrator, or to the agent that it names.
 func (s *session) post(ctx context.Context, text string) error {
-	to, body := s.chat, text
-	agents, err := s.app.Store.Tree(ctx, s.chat)
-	if err != nil {
-		return fmt.Errorf("reading the agents of the chat: %w", err)
-	}
-	a, rest, addressed, err := orchestrate.Addressed(agents, text)
-	if err != nil {
-		return s.out.note(err.Error())
-	}
-	if addressed {
-		to, body = a.ID, rest
-	}
-	err = s.app.Engine.Send(ctx, to, newMessageID(), message.Of(message.User, message.KindUser, body))
-	if addressed && (errors.Is(err, agent.ErrEnded) || errors.Is(err, agent.ErrEnding) || errors.Is(err, agent.ErrNoReader)) {
-		return s.out.note(fmt.Sprintf("not sent to %s: %v", a.Path, err))
-	}
-	if err != nil {
+	to, err := s.host.send(ctx, s.chat, newMessageID(), text)
+	var unknown *addressError
+	switch {
+	case errors.As(err, &unknown):
+		return s.out.note(unknown.Error())
+	case err != nil:
 		return fmt.Errorf("sending the message: %w", err)
-	}
-	if addressed {
-		return s.out.note("sent to " + a.Path)
+	case to != s.chat && s.tree.Agent(to) != nil:
+		return s.out.note("sent to " + s.tree.Agent(to).Path)
 	}
 	return nil
 }

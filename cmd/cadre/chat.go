@@ -27,6 +27,7 @@ then is gone on with by cadre run --resume.`,
 			if !isTerminal(cmd.InOrStdin()) {
 				return usage("cadre chat needs a terminal; in a script, use cadre run")
 			}
+			o.placed = cmd.Flags().Changed("cwd")
 			if err := o.place(); err != nil {
 				return err
 			}
@@ -41,6 +42,7 @@ then is gone on with by cadre run --resume.`,
 	f.StringVar(&o.model, "model", "", "the model (see cadre run)")
 	f.StringVar(&o.role, "role", defaultRole, "the role of the orchestrator")
 	f.StringVar(&o.permissions, "permissions", "", "what agents may do without asking: read-only, ask, edits or trusted")
+	g.server.add(f)
 	must(cmd.MarkFlagDirname("cwd"))
 	return cmd
 }
@@ -49,7 +51,7 @@ then is gone on with by cadre run --resume.`,
 // with the command line; what an earlier process left unfinished is gone on
 // with first.
 func (s *session) talk(ctx context.Context, turn func(context.Context) error) error {
-	begun, err := unfinished(ctx, s.app.Store, s.chat)
+	begun, err := s.host.unfinished(ctx, s.chat)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
+	"github.com/cadre-dev/cadre/internal/view"
 )
 
 // folder finds the data folder. It need not exist.
@@ -62,6 +63,9 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// errNoData tells that nothing was ever kept in a folder.
+var errNoData = errors.New("there is no data")
+
 // look opens the data folder for reading, whether another process owns it or
 // not.
 func (g *globals) look() (*sqlite.Store, error) {
@@ -71,14 +75,14 @@ func (g *globals) look() (*sqlite.Store, error) {
 	}
 	st, err := sqlite.OpenReadOnly(dir)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, failed(fmt.Errorf("there is no data in %s yet: %w", dir, store.ErrNotFound),
+		return nil, failed(fmt.Errorf("%w in %s yet: %w", errNoData, dir, store.ErrNotFound),
 			"start a chat with `cadre run \"...\"`, or name another folder with --data")
 	}
 	return st, err
 }
 
 // findChat makes sure that a chat exists.
-func (g *globals) findChat(ctx context.Context, st store.Store, id string) (*store.Chat, error) {
+func (g *globals) findChat(ctx context.Context, st view.Source, id string) (*store.Chat, error) {
 	c, err := st.Chat(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, wrong(fmt.Errorf("there is no chat %q", id), fmt.Sprintf("`%s` lists the chats", g.command("show")))

@@ -12,10 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cadre-dev/cadre/internal/app"
+	"github.com/cadre-dev/cadre/internal/client"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
 	"github.com/cadre-dev/cadre/internal/permission"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/store/sqlite"
 	"github.com/cadre-dev/cadre/internal/view"
 )
 
@@ -45,20 +46,23 @@ agents go on when one does: cadre run --resume.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&all, "all", false, "also what was answered")
 	cmd.Flags().StringVar(&chat, "chat", "", "only of this chat")
+	g.server.add(cmd.PersistentFlags())
 	cmd.AddCommand(newInboxShow(g), newInboxAllow(g), newInboxDeny(g), newInboxAnswer(g), newInboxSettle(g))
 	return cmd
 }
 
 func (g *globals) listInbox(cmd *cobra.Command, q store.InboxQuery, asJSON bool) error {
-	st, err := g.look()
-	if errors.Is(err, store.ErrNotFound) && !asJSON {
+	var items []store.Item
+	err := g.read(cmd.Context(), func(st *sqlite.Store) (err error) {
+		items, err = st.Inbox(cmd.Context(), q)
+		return err
+	}, func(c *client.Client) (err error) {
+		items, err = c.Inbox(cmd.Context(), q.Chat, q.Closed)
+		return err
+	})
+	if errors.Is(err, errNoData) && !asJSON {
 		return sayEmpty(cmd.OutOrStdout(), g)
 	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = st.Close() }() // it only reads
-	items, err := st.Inbox(cmd.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -102,19 +106,24 @@ func newInboxShow(g *globals) *cobra.Command {
 		Long:    "Shows who asks, why, the whole action, and what happens if nobody answers.",
 		Example: "  cadre inbox show k3f9xw2m1a.1-i1\n  cadre inbox show k3f9xw2m1a.1-i1 --json",
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
-			st, err := g.look()
-			if err != nil {
+			var i store.Item
+			err := g.read(cmd.Context(), func(st *sqlite.Store) error {
+				found, err := st.Item(cmd.Context(), args[0])
+				if err == nil {
+					i = *found
+				}
 				return err
-			}
-			defer func() { _ = st.Close() }() // it only reads
-			i, err := st.Item(cmd.Context(), args[0])
+			}, func(c *client.Client) (err error) {
+				i, err = c.Item(cmd.Context(), args[0])
+				return err
+			})
 			if err != nil {
 				return g.noItem(args[0], err)
 			}
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(i)
 			}
-			fmt.Fprint(cmd.OutOrStdout(), view.Card(*i, 1<<30, time.Now()))
+			fmt.Fprint(cmd.OutOrStdout(), view.Card(i, 1<<30, time.Now()))
 			if i.Status == "closed" {
 				fmt.Fprintf(cmd.OutOrStdout(), "  answered: %s %s %s\n", strings.ReplaceAll(i.How, "_", " "), view.Clean(i.By), view.Clean(i.Answer))
 			}
@@ -191,23 +200,13 @@ folder.`,
 
 // answer stores an answer. What follows from it is done by a process that
 // works on the chat.
-func (g *globals) answer(cmd *cobra.Command, id string, a orchestrate.Answer) (err error) {
-	dir, err := g.folder()
-	if err != nil {
-		return err
-	}
+func (g *globals) answer(cmd *cobra.Command, id string, a orchestrate.Answer) error {
 	a.By = localUser().Name
-	said, err := g.withHeld(dir, func(held *app.App) (string, error) {
-		return held.Inbox.Answer(cmd.Context(), id, a)
+	var said string
+	err := g.withHost(cmd.Context(), func(h host) (err error) {
+		said, err = h.answer(cmd.Context(), id, a)
+		return err
 	})
-	if errors.Is(err, store.ErrInUse) {
-		// Whoever works on it takes the answer, if it listens.
-		there, doorErr := atDoor(cmd.Context(), dir, doorRequest{Item: id, Answer: a})
-		if errors.Is(doorErr, errNoDoor) {
-			return g.notOpened(dir, err)
-		}
-		said, err = there, doorErr
-	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return g.noItem(id, err)
@@ -220,22 +219,8 @@ func (g *globals) answer(cmd *cobra.Command, id string, a orchestrate.Answer) (e
 	return err
 }
 
-// withHeld opens the data folder for a change that is only stored.
-func (g *globals) withHeld(dir string, do func(*app.App) (string, error)) (said string, err error) {
-	held, err := app.Open(app.Options{Data: dir, Hold: true})
-	if err != nil {
-		return "", err
-	}
-	defer func() {
-		if closed := held.Close(); closed != nil && err == nil {
-			err = fmt.Errorf("closing the data folder: %w", closed)
-		}
-	}()
-	return do(held)
-}
-
 func (g *globals) noItem(id string, err error) error {
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) && !errors.Is(err, errNoData) {
 		return wrong(fmt.Errorf("there is no inbox item %q", id), fmt.Sprintf("`%s` lists what waits", g.command("inbox")))
 	}
 	return err

@@ -26,8 +26,9 @@ func main() {
 
 // globals are what all commands share.
 type globals struct {
-	data string       // --data
-	log  *slog.Logger // where a crash is told in full
+	data   string       // --data
+	server serverFlags  // of the commands that have them
+	log    *slog.Logger // where a crash is told in full
 }
 
 // execute runs one command line and returns the exit code.

@@ -19,6 +19,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/app"
 	"github.com/cadre-dev/cadre/internal/role"
+	"github.com/cadre-dev/cadre/internal/view"
 )
 
 // runOptions are the flags of cadre run.
@@ -39,6 +40,7 @@ type runOptions struct {
 
 	permissions string
 	wait        bool
+	placed      bool // --cwd was given
 	talk        bool // cadre chat: the person stays
 	typed       bool // the prompt came from the command line, so that answers can be typed
 }
@@ -92,6 +94,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong command line, 3 stopped by a limit
 	f.BoolVar(&o.wait, "wait", false, "without a terminal: wait for answers from elsewhere instead of denying at once")
 	f.StringVar(&o.record, "record", "", "append all model calls to this file, without keys")
 	f.StringVar(&o.replay, "replay", "", "answer model calls from this file instead of asking a model")
+	g.server.add(f)
 	must(cmd.RegisterFlagCompletionFunc("chat", func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		return g.completeChats(cmd, nil, prefix)
 	}))
@@ -150,6 +153,7 @@ func (o *runOptions) check(cmd *cobra.Command, args []string) error {
 		}
 		return nil
 	}
+	o.placed = set("cwd")
 	if err := o.place(); err != nil {
 		return err
 	}
@@ -200,6 +204,9 @@ func (o *runOptions) place() error {
 	o.model = strings.Join(names, ",")
 	return nil
 }
+
+// title is what a new chat is called.
+func (o *runOptions) title() string { return view.Cut(view.FirstLine(view.Clean(o.prompt)), 80) }
 
 // limits are those of the command line, 0 where the role's count.
 func (o *runOptions) limits() agent.Limits {

@@ -5,7 +5,9 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +16,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -47,6 +48,8 @@ type serveOptions struct {
 	open      bool
 	pprof     bool
 	logFormat string
+
+	digest string // of the certificate, once it was read
 }
 
 func newServe(g *globals) *cobra.Command {
@@ -115,11 +118,6 @@ func (g *globals) serve(cmd *cobra.Command, o *serveOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	warn(cmd, append(a.Warnings(), a.Cautions(a.Models.Default())...))
-	shut, err := openDoor(dir, a)
-	if err != nil {
-		return err
-	}
-	defer shut()
 	return g.serveOn(cmd, o, l, a, dir, cwd, loopback, counters)
 }
 
@@ -128,20 +126,12 @@ func (g *globals) serveOn(cmd *cobra.Command, o *serveOptions, l net.Listener, a
 	var recovered atomic.Bool
 	ctx := cmd.Context()
 	gate := access.New(a.Store, nil)
-	if err := gate.EnsureUser(ctx, access.LocalUser, localUser().Name); err != nil {
-		return err
-	}
-	if _, err := gate.LocalToken(ctx, dir); err != nil {
-		return err
-	}
 	page, err := web.Handler()
 	if err != nil {
 		return err
 	}
-	s, err := api.New(api.Config{
-		Store: a.Store, Feed: a.Feed, Engine: a.Engine, Inbox: a.Inbox, Gate: gate, NewChat: a.Performer.NewChat,
-		Roles: a.Roles, Models: func() wire.Models { return modelsOf(a.Models) }, Tool: a.Setup.Tool, Setup: a.Setup, Web: page,
-		Dir: cwd, Version: thisVersion().Version, Hosts: o.hosts, Open: !loopback, Secure: o.cert != "", Pprof: o.pprof, Log: g.log,
+	s, err := newServer(ctx, dir, a, api.Config{
+		Gate: gate, Web: page, Dir: cwd, Hosts: o.hosts, Open: !loopback, Secure: o.cert != "", Pprof: o.pprof, Log: g.log,
 		Ready: recovered.Load, Collectors: counters.Collectors(),
 	})
 	if err != nil {
@@ -149,7 +139,7 @@ func (g *globals) serveOn(cmd *cobra.Command, o *serveOptions, l net.Listener, a
 	}
 	defer s.Close()
 	address := o.scheme() + "://" + readable(l.Addr())
-	remove, err := access.WriteServer(dir, access.Server{Address: address, PID: os.Getpid()})
+	remove, err := access.WriteServer(dir, access.Server{Address: address, PID: os.Getpid(), Cert: o.digest})
 	if err != nil {
 		return err
 	}
@@ -253,6 +243,8 @@ func (o *serveOptions) listen(ctx context.Context) (net.Listener, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("reading the certificate: %w", err), l.Close())
 	}
+	sum := sha256.Sum256(cert.Certificate[0])
+	o.digest = hex.EncodeToString(sum[:])
 	return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}), nil
 }
 
@@ -289,20 +281,4 @@ func modelsOf(c *catalogue.Catalogue) (out wire.Models) {
 		})
 	}
 	return out
-}
-
-// errNoServer tells that no server answers for the data folder.
-var errNoServer = errors.New("no server answers")
-
-// atServer asks the server of a data folder, as its owner.
-func atServer(ctx context.Context, dir, method, path string, in, out any) error {
-	found, err := access.FindServer(dir)
-	if err != nil {
-		return errors.Join(errNoServer, err)
-	}
-	token, err := access.ReadLocalToken(dir)
-	if err != nil {
-		return err
-	}
-	return askServer(ctx, strings.TrimSuffix(found.Address, "/"), token, method, path, in, out)
 }

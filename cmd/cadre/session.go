@@ -15,10 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cadre-dev/cadre/internal/access"
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/app"
-	"github.com/cadre-dev/cadre/internal/engine"
-	"github.com/cadre-dev/cadre/internal/orchestrate"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
 	"github.com/cadre-dev/cadre/internal/view"
@@ -29,7 +28,7 @@ type session struct {
 	g     *globals
 	o     *runOptions
 	cmd   *cobra.Command
-	app   *app.App
+	host  host
 	chat  string
 	since int64 // the newest change that was shown
 	tree  *view.Tree
@@ -68,16 +67,25 @@ func (g *globals) run(cmd *cobra.Command, o *runOptions) (err error) {
 	s := &session{g: g, o: o, cmd: cmd, stops: listen(cmd.OutOrStdout())}
 	defer s.stops.close()
 	s.who = o.attendance(cmd)
-	s.app, err = app.Open(app.Options{
+	if g.server.address != "" {
+		return s.atServer(cmd.Context(), dir)
+	}
+	a, err := app.Open(app.Options{
 		Data: dir, Dir: o.project(cmd.Context(), dir), Log: log, Warn: func(text string) { warn(cmd, []string{text}) },
 		Record: o.record, Replay: o.replay, Mode: o.permissions, Version: thisVersion().Version,
 	})
+	if errors.Is(err, store.ErrInUse) {
+		if _, notFound := access.FindServer(dir); notFound == nil {
+			return s.atServer(cmd.Context(), dir)
+		}
+	}
 	if err != nil {
 		return g.notOpened(dir, err)
 	}
-	warn(cmd, s.app.Warnings())
+	s.host = &ownHost{Store: a.Store, app: a, warn: func(all []string) { warn(cmd, all) }}
+	warn(cmd, a.Warnings())
 	defer func() {
-		closed := s.app.Close()
+		closed := a.Close()
 		if closed != nil {
 			log.Error("the data folder could not be closed", "err", closed)
 		}
@@ -85,7 +93,7 @@ func (g *globals) run(cmd *cobra.Command, o *runOptions) (err error) {
 			err = fmt.Errorf("closing the data folder: %w", closed)
 		}
 	}()
-	shut, err := openDoor(dir, s.app)
+	shut, err := openDoor(cmd.Context(), dir, a, log)
 	if err != nil {
 		log.Warn("answers from elsewhere cannot be taken", "err", err) // a folder that has no sockets
 	} else {
@@ -99,6 +107,22 @@ func warn(cmd *cobra.Command, warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
 	}
+}
+
+// atServer lets a server do the work.
+func (s *session) atServer(ctx context.Context, dir string) error {
+	for flag, set := range map[string]bool{"record": s.o.record != "", "replay": s.o.replay != "", "permissions": s.o.permissions != ""} {
+		if set {
+			return usage("--%s is for a run of its own, and a server does the work here: leave it out, or name another folder with --data", flag)
+		}
+	}
+	c, err := s.g.dial(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	s.host = &serverHost{c: c, anywhere: s.g.server.address != "" && !s.o.placed}
+	return s.run(ctx)
 }
 
 // project is the folder whose configuration counts: that of the chat, whatever
@@ -137,11 +161,11 @@ func (s *session) run(ctx context.Context) error {
 	s.out = s.newPrinter()
 	watching, unsubscribe := context.WithCancel(ctx)
 	defer unsubscribe()
-	events := watch(watching, s.app.Feed, s.chat, s.since)
-	outcomes, forget := s.app.Engine.Outcomes(s.chat)
+	outcomes, forget := s.host.outcomes(s.chat)
 	defer forget()
+	events := s.host.watch(watching, s.chat, s.since)
 	if s.o.chat != "" || s.o.resume {
-		if err := s.app.Engine.Recover(ctx, s.chat); err != nil {
+		if err := s.host.goOn(ctx, s.chat); err != nil {
 			return fmt.Errorf("going on with chat %s: %w", s.chat, err)
 		}
 	}
@@ -214,32 +238,22 @@ func newMessageID() string { return "msg-" + strings.ToLower(rand.Text()) }
 
 // begin finds or creates the chat and reads what is known of it.
 func (s *session) begin(ctx context.Context) (err error) {
-	if s.since, err = s.app.Store.LastSeq(ctx); err != nil {
+	if s.since, err = s.host.LastSeq(ctx); err != nil {
 		return err
 	}
 	if s.chat == "" && s.o.chat != "" {
-		c, err := s.g.findChat(ctx, s.app.Store, s.o.chat)
+		c, err := s.g.findChat(ctx, s.host, s.o.chat)
 		if err != nil {
 			return err
 		}
 		s.chat = c.ID
 	}
 	if s.chat != "" {
-		s.tree, err = view.Load(ctx, s.app.Store, s.chat)
+		s.tree, err = view.Load(ctx, s.host, s.chat)
 		return err
 	}
 	s.tree = view.NewTree()
-	c, err := s.app.Performer.NewChat(orchestrate.Root{Role: s.o.role, Model: s.o.model, Dir: s.o.cwd, Limits: s.o.limits()})
-	if err != nil {
-		return wrong(err, "")
-	}
-	warn(s.cmd, s.app.Cautions(c.Spec.Models...))
-	c.User = localUser()
-	c.Title = view.Cut(view.FirstLine(view.Clean(s.o.prompt)), 80)
-	s.chat, err = s.app.Engine.CreateChat(ctx, c)
-	if errors.Is(err, agent.ErrNoPrice) {
-		return usage("--max-cost: the price of model %s is not known, so that its cost cannot be limited", strings.Join(c.Spec.Models, ", "))
-	}
+	s.chat, err = s.host.create(ctx, s.o)
 	return err
 }
 
@@ -255,18 +269,18 @@ func localUser() store.User {
 // findUnfinished finds the chat to resume. Without one it says so.
 func (s *session) findUnfinished(ctx context.Context) error {
 	if s.o.chat == "" {
-		id, err := lastUnfinished(ctx, s.app.Store)
+		id, err := s.host.lastUnfinished(ctx)
 		if err != nil || id != "" {
 			s.chat = id
 			return err
 		}
 		return s.nothingToDo(ctx, "")
 	}
-	c, err := s.g.findChat(ctx, s.app.Store, s.o.chat)
+	c, err := s.g.findChat(ctx, s.host, s.o.chat)
 	if err != nil {
 		return err
 	}
-	open, err := unfinished(ctx, s.app.Store, c.ID)
+	open, err := s.host.unfinished(ctx, c.ID)
 	if err != nil {
 		return err
 	}
@@ -329,11 +343,7 @@ func (s *session) nothingToDo(ctx context.Context, chat string) error {
 	if !s.o.json {
 		return nil
 	}
-	st, _, err := engine.Load(ctx, s.app.Store, chat)
-	if err != nil {
-		return err
-	}
-	done, err := view.Summarise(ctx, s.app.Store, chat, st.Last)
+	_, done, err := s.host.ending(ctx, chat)
 	if err != nil {
 		return err
 	}
@@ -372,7 +382,7 @@ func (s *session) follow(ctx context.Context, events <-chan happening, outcomes 
 		default:
 			// The run failed or met a limit, and what it started outlives it.
 			over, s.leaving, leave = *o, true, time.After(leaveTime)
-			if err := s.app.Engine.Cancel(ctx, s.chat, "cadre run"); err != nil {
+			if err := s.host.cancel(ctx, s.chat, "cadre run"); err != nil {
 				return over, fmt.Errorf("cancelling what the run has left: %w", err)
 			}
 		}
@@ -405,7 +415,7 @@ func (s *session) next(ctx context.Context, events <-chan happening, outcomes <-
 	case sig := <-s.stops.signals:
 		return false, nil, s.stop(ctx, sig)
 	case now := <-tick:
-		s.tree.Paused = s.app.Engine.Paused()
+		s.tree.Paused = s.host.paused()
 		return false, nil, s.out.frame(s.tree, now)
 	case <-leave:
 		s.left = true
@@ -417,18 +427,18 @@ func (s *session) next(ctx context.Context, events <-chan happening, outcomes <-
 // that ended by itself without success may have left children running: then
 // it is not at rest. told is an end that was announced, if that is why to look.
 func (s *session) isOver(ctx context.Context, told *agent.Outcome) (o *agent.Outcome, rest bool, err error) {
-	st, _, err := engine.Load(ctx, s.app.Store, s.chat)
+	now, err := s.host.state(ctx, s.chat)
 	if err != nil {
 		return nil, false, err
 	}
-	if _, idle := st.Phase.(agent.Idle); !idle {
+	if !now.idle {
 		return nil, false, nil // a message that had waited began the next run
 	}
-	if st.LiveChildren() == 0 {
-		return &st.Last, true, nil
+	if now.live == 0 {
+		return &now.last, true, nil
 	}
 	if told != nil && !told.Success() {
-		return &st.Last, false, nil
+		return &now.last, false, nil
 	}
 	return nil, false, nil
 }
@@ -439,12 +449,12 @@ func (s *session) stop(ctx context.Context, sig os.Signal) error {
 		if err := s.out.suspend(s.chat, sig.String()); err != nil {
 			return err
 		}
-		return terminated(fmt.Errorf("stopped by a signal (%s); everything so far is stored", sig), s.howToResume())
+		return terminated(fmt.Errorf("stopped by a signal (%s); %s", sig, s.host.left()), s.howToResume())
 	}
 	if err := s.out.note("Cancelling. Press Ctrl-C again to end at once."); err != nil {
 		return err
 	}
-	if err := s.app.Engine.Cancel(ctx, s.chat, "user"); err != nil {
+	if err := s.host.cancel(ctx, s.chat, "user"); err != nil {
 		return failed(fmt.Errorf("the cancel could not be stored, so that nothing was cancelled: %w", err), s.howToResume())
 	}
 	return nil

@@ -9,13 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cadre-dev/cadre/internal/app"
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
 func newStop(g *globals) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "stop CHAT | AGENT",
 		Short: "Stop an agent and everything below it, or a whole chat",
 		Long: `Stops the agent with this id (CHAT.2, CHAT.2.1) and all agents below it; with
@@ -25,19 +24,14 @@ stopped sub-agent reports it to its parent as a partial result.`,
 		Args:              exactly("ID"),
 		ValidArgsFunction: g.completeChats,
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
-			dir, err := g.folder()
-			if err != nil {
-				return err
-			}
-			by := localUser().Name
-			said, err := g.withHeld(dir, func(held *app.App) (string, error) { return stopAgent(cmd.Context(), held, args[0], by) })
-			if errors.Is(err, store.ErrInUse) {
-				there, doorErr := atDoor(cmd.Context(), dir, doorRequest{Stop: args[0], By: by})
-				if errors.Is(doorErr, errNoDoor) {
-					return g.notOpened(dir, err)
+			var said string
+			err := g.withHost(cmd.Context(), func(h host) (err error) {
+				row, err := h.agent(cmd.Context(), args[0])
+				if err == nil {
+					said, err = stopAgent(cmd.Context(), h, *row, localUser().Name)
 				}
-				said, err = there, doorErr
-			}
+				return err
+			})
 			if errors.Is(err, store.ErrNotFound) || errors.Is(err, engine.ErrUnknown) {
 				return wrong(fmt.Errorf("there is no chat and no agent %q", args[0]), fmt.Sprintf("`%s` lists the chats", g.command("show")))
 			}
@@ -48,19 +42,17 @@ stopped sub-agent reports it to its parent as a partial result.`,
 			return err
 		}),
 	}
+	g.server.add(cmd.Flags())
+	return cmd
 }
 
 // stopAgent ends an agent and everything below it.
-func stopAgent(ctx context.Context, a *app.App, id, by string) (string, error) {
-	row, err := a.Store.Agent(ctx, id)
-	if err != nil {
-		return "", err
+func stopAgent(ctx context.Context, h host, a store.Agent, by string) (string, error) {
+	if a.EndedAt > 0 {
+		return fmt.Sprintf("%s had ended already: %s.", a.Path, a.Status), nil
 	}
-	if row.EndedAt > 0 {
-		return fmt.Sprintf("%s had ended already: %s.", row.Path, row.Status), nil
+	if err := h.cancel(ctx, a.ID, by); err != nil {
+		return "", fmt.Errorf("stopping %s: %w", a.Path, err)
 	}
-	if err := a.Engine.Cancel(ctx, id, by); err != nil {
-		return "", fmt.Errorf("stopping %s: %w", row.Path, err)
-	}
-	return fmt.Sprintf("%s is stopped. What was done so far is kept.", row.Path), nil
+	return fmt.Sprintf("%s is stopped. What was done so far is kept.", a.Path), nil
 }

@@ -5,8 +5,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"text/tabwriter"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/access"
 	"github.com/cadre-dev/cadre/internal/api/wire"
+	"github.com/cadre-dev/cadre/internal/client"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
 )
@@ -56,9 +55,9 @@ asked to; otherwise the folder is opened.`,
 					return err
 				}
 				return note(ctx, st, "token.create", tok.Key.ID)
-			}, func(dir string) error {
-				in := wire.NewToken{Name: name, Scope: scope, User: user, ExpiresIn: expires.Milliseconds()}
-				return atServer(ctx, dir, http.MethodPost, "/v1/tokens", in, &tok)
+			}, func(c *client.Client) (err error) {
+				tok, err = c.CreateToken(ctx, wire.NewToken{Name: name, Scope: scope, User: user, ExpiresIn: expires.Milliseconds()})
+				return err
 			})
 			if errors.Is(err, store.ErrNotFound) {
 				return wrong(fmt.Errorf("there is no user %q", user), "`cadre users add` adds one")
@@ -87,17 +86,20 @@ func newTokensList(g *globals) *cobra.Command {
 		Example: "  cadre tokens list",
 		RunE: ran(func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			var page wire.Page[wire.Key]
+			var keys []wire.Key
 			err := g.withKeys(ctx, func(st *sqlite.Store, _ *access.Gate) (err error) {
-				page.Items, err = st.Keys(ctx, store.KeyQuery{})
+				keys, err = st.Keys(ctx, store.KeyQuery{})
 				return err
-			}, func(dir string) error { return atServer(ctx, dir, http.MethodGet, "/v1/tokens", nil, &page) })
+			}, func(c *client.Client) (err error) {
+				keys, err = c.Tokens(ctx)
+				return err
+			})
 			if err != nil {
 				return err
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "KEY\tKIND\tUSER\tSCOPE\tNAME\tEXPIRES\tLAST USED\tREVOKED")
-			for _, k := range page.Items {
+			for _, k := range keys {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Kind, k.UserID, k.Scope, k.Name, day(k.ExpiresAt), day(k.UsedAt), day(k.RevokedAt))
 			}
 			return w.Flush()
@@ -117,9 +119,7 @@ func newTokensRevoke(g *globals) *cobra.Command {
 					return err
 				}
 				return note(ctx, st, "token.revoke", args[0])
-			}, func(dir string) error {
-				return atServer(ctx, dir, http.MethodDelete, "/v1/tokens/"+url.PathEscape(args[0]), nil, nil)
-			})
+			}, func(c *client.Client) error { return c.RevokeToken(ctx, args[0]) })
 			if errors.Is(err, store.ErrNotFound) {
 				return wrong(fmt.Errorf("there is no key %q", args[0]), "`cadre tokens list` lists them")
 			}

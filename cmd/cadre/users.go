@@ -5,8 +5,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"text/tabwriter"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/access"
 	"github.com/cadre-dev/cadre/internal/api/wire"
+	"github.com/cadre-dev/cadre/internal/client"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
 )
@@ -46,8 +45,9 @@ not even after the user was removed.`,
 					return err
 				}
 				return note(ctx, st, "user.add", u.ID)
-			}, func(dir string) error {
-				return atServer(ctx, dir, http.MethodPost, "/v1/users", wire.NewUser{Name: args[0]}, &u)
+			}, func(c *client.Client) (err error) {
+				u, err = c.AddUser(ctx, args[0])
+				return err
 			})
 			switch {
 			case errors.Is(err, access.ErrName):
@@ -70,17 +70,20 @@ func newUsersList(g *globals) *cobra.Command {
 		Example: "  cadre users list",
 		RunE: ran(func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			var page wire.Page[wire.User]
+			var users []wire.User
 			err := g.withKeys(ctx, func(st *sqlite.Store, _ *access.Gate) (err error) {
-				page.Items, err = st.Users(ctx)
+				users, err = st.Users(ctx)
 				return err
-			}, func(dir string) error { return atServer(ctx, dir, http.MethodGet, "/v1/users", nil, &page) })
+			}, func(c *client.Client) (err error) {
+				users, err = c.Users(ctx)
+				return err
+			})
 			if err != nil {
 				return err
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "USER\tNAME\tSINCE")
-			for _, u := range page.Items {
+			for _, u := range users {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", u.ID, u.Name, day(u.CreatedAt))
 			}
 			return w.Flush()
@@ -103,9 +106,7 @@ func newUsersRemove(g *globals) *cobra.Command {
 					return err
 				}
 				return note(ctx, st, "user.remove", args[0])
-			}, func(dir string) error {
-				return atServer(ctx, dir, http.MethodDelete, "/v1/users/"+url.PathEscape(args[0]), nil, nil)
-			})
+			}, func(c *client.Client) error { return c.RemoveUser(ctx, args[0]) })
 			if errors.Is(err, store.ErrNotFound) {
 				return wrong(fmt.Errorf("there is no user %q", args[0]), "`cadre users list` lists them")
 			}

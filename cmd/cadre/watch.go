@@ -15,51 +15,6 @@ import (
 	"github.com/cadre-dev/cadre/internal/view"
 )
 
-// happening is one item of the feed, or why there are no more.
-type happening struct {
-	item feed.Item
-	err  error
-}
-
-// watch sends everything that happens to a chat after change since, until the
-// context ends. One who reads slowly is cut off by the feed; it goes on by
-// number, so that nothing is missed.
-func watch(ctx context.Context, f *feed.Feed, chat string, since int64) <-chan happening {
-	out := make(chan happening)
-	go func() {
-		for {
-			sub := f.Subscribe(ctx, since, store.Filter{Chat: chat}, feed.Options{Deltas: true})
-			err := forward(ctx, sub, out)
-			sub.Close()
-			var slow *feed.SlowError
-			if errors.As(err, &slow) {
-				since = slow.Last
-				continue
-			}
-			select {
-			case out <- happening{err: err}:
-			case <-ctx.Done():
-			}
-			return
-		}
-	}()
-	return out
-}
-
-func forward(ctx context.Context, sub *feed.Subscription, out chan<- happening) error {
-	for {
-		item, err := sub.Next(ctx)
-		if err != nil {
-			return err
-		}
-		select {
-		case out <- happening{item: item}:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
 // show passes an item of the feed to the model and to the printer.
 func (s *session) show(item feed.Item) error {
 	if d := item.Delta; d != nil {
@@ -92,24 +47,11 @@ func (s *session) change(c store.Change) error {
 
 // finish shows what was committed up to the end, and the end.
 func (s *session) finish(ctx context.Context, o agent.Outcome) error {
-	st := s.app.Store
-	for {
-		changes, upTo, err := st.Changes(ctx, s.since, 256, store.Filter{Chat: s.chat})
-		if err != nil {
-			return err
-		}
-		for _, c := range changes {
-			if err := s.change(c); err != nil {
-				return err
-			}
-		}
-		if len(changes) == 0 {
-			s.since = max(s.since, upTo)
-			break
-		}
+	if err := s.host.rest(ctx, s.chat, s.since, s.change); err != nil {
+		return err
 	}
 	s.tree.Finish(o)
-	done, err := view.Summarise(ctx, st, s.chat, o)
+	_, done, err := s.host.ending(ctx, s.chat)
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,7 @@ func ReadLocalToken(dir string) (string, error) {
 type Server struct {
 	Address string `json:"address"` // http://127.0.0.1:7777
 	PID     int    `json:"pid"`
+	Cert    string `json:"cert,omitempty"` // the SHA-256 of its certificate, in hex
 }
 
 // WriteServer tells where the server is, and returns what takes that back.

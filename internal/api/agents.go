@@ -54,6 +54,7 @@ func (s *Server) agentRoutes() {
 	register(s, access.Read, get("getTask", tasksPath+"/{task}", "One task"), s.getTask)
 	register(s, access.Write, stop("stopTask", tasksPath+"/{task}/stop", "Stop a task"), s.stopTask)
 	register(s, access.Read, get("listAgents", agentsPath, "The sub-agents of a chat"), s.listAgents)
+	register(s, access.Read, get("listRunning", "/v1/users/{user}/agents", "The agents of all chats that are at work or wait"), s.listRunning)
 	register(s, access.Read, get("getAgent", agentPath, "One agent"), s.getAgent)
 	register(s, access.Write, stop("stopAgent", agentPath+"/stop", "Stop an agent and all below it"), s.stopAgent)
 	register(s, access.Read, get("listAgentMessages", agentPath+"/messages", "The conversation of an agent"), s.listAgentMessages)
@@ -138,6 +139,18 @@ func (s *Server) listAgents(ctx context.Context, in *struct {
 		q.Depth = &in.Depth
 	}
 	return pageOf(s.cfg.Store.ListAgents(ctx, q))
+}
+
+func (s *Server) listRunning(ctx context.Context, in *struct {
+	UserInput
+	PageInput
+},
+) (*body[wire.Page[wire.Agent]], error) {
+	w, err := in.window("asc")
+	if err != nil {
+		return nil, err
+	}
+	return pageOf(s.cfg.Store.ListAgents(ctx, store.AgentList{User: visitOf(ctx).User.ID, Window: w}))
 }
 
 func (s *Server) getAgent(ctx context.Context, _ *AgentInput) (*body[wire.Agent], error) {

@@ -35,19 +35,11 @@ import (
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
-// Store is what the API reads and writes of the store.
+// Store is what the API reads, and where it keeps what belongs to people.
 type Store interface {
+	store.Store
 	store.Access
 	store.Lists
-	Chat(ctx context.Context, id string) (*store.Chat, error)
-	Agent(ctx context.Context, id string) (*store.Agent, error)
-	Tree(ctx context.Context, chat string) ([]store.Agent, error)
-	Task(ctx context.Context, id string) (*store.Task, error)
-	UserMessage(ctx context.Context, id string) (*store.Message, error)
-	Item(ctx context.Context, id string) (*store.Item, error)
-	Artifact(ctx context.Context, id string) (*store.Artifact, error)
-	Prompt(ctx context.Context, id string) (string, error)
-	LastSeq(ctx context.Context) (int64, error)
 	Writable(ctx context.Context) error
 }
 

@@ -50,6 +50,7 @@ func (s *Server) chatRoutes() {
 	register(s, access.Write, huma.Operation{OperationID: "stopChat", Method: http.MethodPost, Path: chatPath + "/stop", Summary: "Stop all agents of a chat", DefaultStatus: http.StatusNoContent}, s.stopChat)
 	register(s, access.Write, huma.Operation{OperationID: "forkChat", Method: http.MethodPost, Path: chatPath + "/fork", Summary: "Begin a new chat with what was said before a message", DefaultStatus: http.StatusCreated}, s.forkChat)
 	register(s, access.Read, huma.Operation{OperationID: "getTree", Method: http.MethodGet, Path: chatPath + "/tree", Summary: "All agents of a chat with states, usage and cost"}, s.getTree)
+	register(s, access.Read, huma.Operation{OperationID: "getRun", Method: http.MethodGet, Path: chatPath + "/run", Summary: "Whether agents are at work, how the last run ended and what the chat has used"}, s.getRun)
 	register(s, access.Write, huma.Operation{OperationID: "markRead", Method: http.MethodPut, Path: chatPath + "/read", Summary: "Remember how far the chat was read", DefaultStatus: http.StatusNoContent}, s.markRead)
 }
 
@@ -327,6 +328,22 @@ func (s *Server) getTree(ctx context.Context, in *ChatInput) (*body[wire.Tree], 
 		t.Tokens, t.Cost = agents[0].Tokens+agents[0].ChildTokens, agents[0].Cost+agents[0].ChildCost
 	}
 	return &body[wire.Tree]{t}, nil
+}
+
+func (s *Server) getRun(ctx context.Context, in *ChatInput) (*body[wire.Run], error) {
+	st, _, err := engine.Load(ctx, s.cfg.Store, in.Chat)
+	if err != nil {
+		return nil, err
+	}
+	_, idle := st.Phase.(agent.Idle)
+	d, err := view.Summarise(ctx, s.cfg.Store, in.Chat, st.Last)
+	if err != nil {
+		return nil, err
+	}
+	return &body[wire.Run]{wire.Run{
+		Idle: idle, Live: st.LiveChildren(), Outcome: d.Outcome, ErrorKind: d.ErrorKind, Error: d.Error,
+		Result: d.Result, ResultPos: st.Last.Result.From, Usage: wire.Usage(d.Usage), Cost: d.Cost, Agents: d.Agents,
+	}}, nil
 }
 
 func (s *Server) markRead(ctx context.Context, in *struct {

@@ -56,6 +56,7 @@ func (s *Server) feedRoutes() {
 // FeedInput says what to follow, from where and how.
 type FeedInput struct {
 	Since       string `query:"since" pattern:"^[0-9]{1,18}$" doc:"The last change seen; 0: from the beginning. Empty: only what is new."`
+	Until       string `query:"until" pattern:"^[0-9]{1,18}$" doc:"End after the changes up to this number, which must exist; without deltas."`
 	LastEventID string `header:"Last-Event-ID" maxLength:"20" doc:"Goes before since."`
 	Format      string `query:"format" enum:"sse,ndjson"`
 	Accept      string `header:"Accept"`
@@ -91,7 +92,7 @@ func (s *Server) follow(ctx context.Context, in FeedInput, f store.Filter) (*hum
 	if err != nil {
 		return nil, err
 	}
-	since, err := s.since(ctx, in, f)
+	since, until, err := s.span(ctx, in, f)
 	if err != nil {
 		return nil, err
 	}
@@ -107,18 +108,34 @@ func (s *Server) follow(ctx context.Context, in FeedInput, f store.Filter) (*hum
 		defer release()
 		defer context.AfterFunc(s.ctx, release)()
 		out := &stream{s: s, w: w, rc: http.NewResponseController(w), wanted: wanted, lines: in.lines(), last: since, chat: f.Chat}
-		if err := out.run(ctx, s.cfg.Feed.Subscribe(ctx, since, f, feed.Options{Deltas: in.Deltas})); err != nil {
+		if in.Until != "" {
+			err = out.upTo(ctx, until, f)
+		} else {
+			err = out.run(ctx, s.cfg.Feed.Subscribe(ctx, since, f, feed.Options{Deltas: in.Deltas}))
+		}
+		if err != nil {
 			s.log.Debug("a feed ended", "request", requestID(ctx), "user", v.User.ID, "err", err)
 		}
 	}}, nil
 }
 
-// since finds out where to begin.
-func (s *Server) since(ctx context.Context, in FeedInput, f store.Filter) (int64, error) {
+// span finds out where to begin, and where to end if that is asked for.
+func (s *Server) span(ctx context.Context, in FeedInput, f store.Filter) (since, until int64, err error) {
 	last, err := s.cfg.Store.LastSeq(ctx)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
+	if in.Until != "" {
+		until, _ = strconv.ParseInt(in.Until, 10, 64) // the pattern holds
+		if until > last {
+			return 0, 0, unprocessable("until", fmt.Sprintf("change %d does not exist yet, the newest is %d", until, last), "follow without until")
+		}
+	}
+	since, err = s.since(ctx, in, f, last)
+	return since, until, err
+}
+
+func (s *Server) since(ctx context.Context, in FeedInput, f store.Filter, last int64) (int64, error) {
 	text := in.Since
 	if in.LastEventID != "" {
 		text = in.LastEventID
@@ -182,23 +199,40 @@ type stream struct {
 	buf    []byte // to be sent
 }
 
+// batch is how many changes are read at once for a feed that ends.
+const batch = 256
+
+// upTo writes the changes up to a number that exists.
+func (t *stream) upTo(ctx context.Context, until int64, f store.Filter) error {
+	if err := t.begin(); err != nil {
+		return err
+	}
+	for at := t.last; at < until; {
+		changes, upTo, err := t.s.cfg.Store.Changes(ctx, at, batch, f)
+		if err != nil {
+			return err
+		}
+		for i := range changes {
+			if changes[i].Seq > until {
+				break
+			}
+			t.item(feed.Item{Change: &changes[i]})
+			if len(t.buf) < sendBytes {
+				continue
+			}
+			if err := t.flush(); err != nil {
+				return err
+			}
+		}
+		at = upTo
+	}
+	return t.flush()
+}
+
 // run writes what comes until the client goes, is too slow, or loses its key.
 func (t *stream) run(ctx context.Context, sub *feed.Subscription) error {
 	defer sub.Close()
-	h := t.w.Header()
-	h.Set("Content-Type", eventStream)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no")
-	begin := "retry: 1000\n: connected\n\n"
-	if t.lines {
-		h.Set("Content-Type", lineStream)
-		begin = ""
-	}
-	if err := t.rc.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	t.w.WriteHeader(http.StatusOK)
-	if err := t.send([]byte(begin)); err != nil {
+	if err := t.begin(); err != nil {
 		return err
 	}
 	for {
@@ -209,6 +243,24 @@ func (t *stream) run(ctx context.Context, sub *feed.Subscription) error {
 			return err
 		}
 	}
+}
+
+// begin writes the head of the answer.
+func (t *stream) begin() error {
+	h := t.w.Header()
+	h.Set("Content-Type", eventStream)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	first := "retry: 1000\n: connected\n\n"
+	if t.lines {
+		h.Set("Content-Type", lineStream)
+		first = ""
+	}
+	if err := t.rc.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	t.w.WriteHeader(http.StatusOK)
+	return t.send([]byte(first))
 }
 
 func (t *stream) heartbeat() []byte {

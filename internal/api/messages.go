@@ -32,7 +32,7 @@ func (s *Server) messageRoutes() {
 		OperationID: "postMessage", Method: http.MethodPost, Path: chatPath + "/messages", Summary: "Send a message", DefaultStatus: http.StatusCreated,
 		MaxBodyBytes: maxUpload, BodyReadTimeout: readTime,
 		Responses: map[string]*huma.Response{"200": {Description: "It had been sent already", Content: map[string]*huma.MediaType{
-			"application/json": {Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, typeOf[wire.Message]())},
+			"application/json": {Schema: s.api.OpenAPI().Components.Schemas.Schema(typeOf[wire.Message](), true, "")},
 		}}},
 	}, s.postMessage)
 }

@@ -78,10 +78,12 @@ type ChatList struct {
 	Window
 }
 
-// AgentList selects agents of a chat, the orchestrator included. Status is
+// AgentList selects agents of a chat, the orchestrator included; or, without a
+// chat, those of all chats of a user that are at work or wait. Status is
 // what the agent does (thinking, acting …) or its sub-agent status (active …).
 type AgentList struct {
 	Chat   string
+	User   string
 	Status string
 	Role   string
 	Depth  *int

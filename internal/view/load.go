@@ -15,9 +15,19 @@ import (
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
+// Source is what a tree is read from: a store, or a server.
+type Source interface {
+	Chat(ctx context.Context, id string) (*store.Chat, error)
+	Tree(ctx context.Context, chat string) ([]store.Agent, error)
+	Tasks(ctx context.Context, chat string) ([]store.Task, error)
+	Messages(ctx context.Context, agent string, page store.Page) ([]store.Message, error)
+	ToolCalls(ctx context.Context, agent string) ([]store.ToolCall, error)
+	ModelCalls(ctx context.Context, agent string) ([]store.ModelCall, error)
+}
+
 // Load reads the tree of a chat as it is now. Changes with higher numbers than
 // the store's LastSeq before the call bring it up to date.
-func Load(ctx context.Context, st store.Store, chat string) (*Tree, error) {
+func Load(ctx context.Context, st Source, chat string) (*Tree, error) {
 	t := NewTree()
 	row, err := st.Chat(ctx, chat)
 	if err != nil {
@@ -61,7 +71,7 @@ func Load(ctx context.Context, st store.Store, chat string) (*Tree, error) {
 }
 
 // loadCalls reads what an agent that works has under way.
-func (t *Tree) loadCalls(ctx context.Context, st store.Store, a *Agent) error {
+func (t *Tree) loadCalls(ctx context.Context, st Source, a *Agent) error {
 	calls, err := st.ToolCalls(ctx, a.ID)
 	if err != nil {
 		return fmt.Errorf("reading the tool calls of %s: %w", a.ID, err)

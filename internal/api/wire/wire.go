@@ -53,6 +53,11 @@ type Fault struct {
 
 func (p *Problem) Error() string { return p.Detail }
 
+// Is lets clients ask for the store's errors, which problems are made of.
+func (p *Problem) Is(err error) bool {
+	return p.Code == "not_found" && err == store.ErrNotFound || p.Code == "exists" && err == store.ErrDuplicate //nolint:errorlint // it is what errors.Is asks
+}
+
 // GetStatus is the HTTP status.
 func (p *Problem) GetStatus() int { return p.Status }
 
@@ -137,6 +142,30 @@ type Tree struct {
 	Tokens int64   `json:"tokens"`
 	Cost   int64   `json:"costMicros"`
 	More   bool    `json:"more,omitempty" doc:"There are more agents than a tree shows; list sub-agents."`
+}
+
+// Run is the state of a chat's runs: whether one is under way, how the last one
+// ended, and what the whole chat has used.
+type Run struct {
+	Idle      bool   `json:"idle" doc:"The orchestrator has nothing to do."`
+	Live      int    `json:"liveChildren"`
+	Outcome   string `json:"outcome,omitempty" doc:"How the last run ended: completed, partial, failed …; empty before the first end."`
+	ErrorKind string `json:"errorKind,omitempty"`
+	Error     string `json:"error,omitempty"`
+	Result    string `json:"result,omitempty"`
+	ResultPos int    `json:"resultPos,omitempty" doc:"Where in the conversation the result begins."`
+	Usage     Usage  `json:"usage"`
+	Cost      *int64 `json:"costMicros,omitempty" doc:"Absent if it is not known."`
+	Agents    int    `json:"agents"`
+}
+
+// Usage is what models were sent and sent back, in tokens.
+type Usage struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	CacheRead  int64 `json:"cacheRead"`
+	CacheWrite int64 `json:"cacheWrite"`
+	Reasoning  int64 `json:"reasoning"`
 }
 
 // Prompt is what an agent's model is told before everything else.

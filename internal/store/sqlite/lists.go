@@ -20,7 +20,9 @@ const (
   ifnull((SELECT e.id FROM events e WHERE e.agent = a.n AND e.type = 'model_replied' ORDER BY e.id DESC LIMIT 1), 0)`
 	listChatsSQL = `SELECT ` + chatRowColumns + `, %s, c.n FROM chats c JOIN agents a ON a.id = c.id LEFT JOIN read_marks r ON r.n = c.n WHERE c.user = ?`
 
-	listAgentsSQL = `SELECT ` + agentColumns + `, %s, a.n` + agentTables + `WHERE a.chat = (SELECT n FROM chats WHERE id = ?)`
+	listAgentsSQL  = `SELECT ` + agentColumns + `, %s, a.n` + agentTables + `WHERE a.chat = (SELECT n FROM chats WHERE id = ?)`
+	listRunningSQL = `SELECT ` + agentColumns + `, %s, a.n` + agentTables + `WHERE d.ended_at = 0 AND a.status <> 'idle'
+AND a.chat IN (SELECT c.n FROM chats c JOIN agents r ON r.id = c.id WHERE c.user = ? AND (r.status <> 'idle' OR r.live > 0))`
 	listTasksSQL  = `SELECT ` + taskColumns + `, t.n, t.n` + taskTables + `LEFT JOIN agents b ON b.id = t.sub_agent LEFT JOIN agent_details d ON d.n = b.n
 WHERE a.chat = (SELECT n FROM chats WHERE id = ?)`
 
@@ -172,7 +174,11 @@ func (s *Store) ListAgents(ctx context.Context, l store.AgentList) ([]store.Agen
 	case store.ByTokens:
 		key = "a.tokens"
 	}
-	q := selecting(fmt.Sprintf(listAgentsSQL, key), l.Chat).text(" AND d.role = ?", l.Role).text(" AND p.id = ?", l.Parent)
+	sql, of := listAgentsSQL, l.Chat
+	if l.Chat == "" {
+		sql, of = listRunningSQL, l.User
+	}
+	q := selecting(fmt.Sprintf(sql, key), of).text(" AND d.role = ?", l.Role).text(" AND p.id = ?", l.Parent)
 	if l.Status != "" {
 		q.add(" AND (a.status = ? OR a.sub_agent = ?)", l.Status, l.Status)
 	}
@@ -183,7 +189,7 @@ func (s *Store) ListAgents(ctx context.Context, l store.AgentList) ([]store.Agen
 		q.add(" AND a.depth > 0")
 	}
 	q.window(l.Window, key, "a.n")
-	return paged(ctx, s, "listing the agents of "+l.Chat, q, l.Window, scanAgent, func(a store.Agent) int {
+	return paged(ctx, s, "listing the agents of "+of, q, l.Window, scanAgent, func(a store.Agent) int {
 		return len(a.Summary) + len(a.Error) + len(a.Metadata) + len(a.Spec)
 	})
 }
