@@ -29,6 +29,7 @@ var ErrUnreachable = errors.New("no server answers")
 const (
 	dialTime    = 10 * time.Second
 	requestTime = 60 * time.Second
+	rateWait    = time.Second
 	maxProblem  = 1 << 20 // bytes
 )
 
@@ -106,6 +107,17 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 		body = bytes.NewReader(b)
 	}
 	res, err := c.send(ctx, method, path, query, body, nil)
+	for tooMany(err) {
+		select {
+		case <-time.After(rateWait):
+		case <-ctx.Done():
+			return err
+		}
+		if seeker, ok := body.(io.Seeker); ok {
+			_, _ = seeker.Seek(0, io.SeekStart) // memory: it cannot fail
+		}
+		res, err = c.send(ctx, method, path, query, body, nil)
+	}
 	if err != nil {
 		return err
 	}
@@ -117,6 +129,12 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 		return fmt.Errorf("reading what the server at %s answers: %w", c.address, err)
 	}
 	return nil
+}
+
+// tooMany tells that the server has to be asked more slowly.
+func tooMany(err error) bool {
+	var p *wire.Problem
+	return errors.As(err, &p) && p.Status == http.StatusTooManyRequests
 }
 
 // send makes a request and returns an answer of success; its body is the
