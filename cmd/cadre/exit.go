@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/api/wire"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
@@ -92,7 +93,10 @@ func ran(do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, 
 // nextFor tells what a person can do about an error, where the error itself
 // does not.
 func nextFor(err error) string {
+	var p *wire.Problem
 	switch {
+	case errors.As(err, &p):
+		return p.Hint
 	case errors.Is(err, store.ErrCorrupt):
 		return "`cadre db check`, with the same --data, names what is damaged"
 	case errors.Is(err, store.ErrUnavailable):

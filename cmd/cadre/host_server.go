@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/agent"
@@ -75,7 +76,9 @@ func (h *serverHost) create(ctx context.Context, o *runOptions) (string, error) 
 		switch p.Code {
 		case "no_price":
 			return "", noPrice(o.model)
-		case "chat", "dir", "invalid":
+		case "chat": // its hint is for programs
+			return "", wrong(p, "")
+		case "dir", "invalid":
 			return "", wrong(p, p.Hint)
 		}
 	}
@@ -106,18 +109,22 @@ func (h *serverHost) outcomes(string) (<-chan agent.Outcome, func()) {
 	return h.ends, func() {}
 }
 
-// watch also finds the ends of runs: changes after which the orchestrator rests.
+// watch also finds the ends of runs: whenever the orchestrator has worked and
+// has nothing under way, the server is asked whether its run is over.
 func (h *serverHost) watch(ctx context.Context, chat string, since int64) <-chan happening {
 	out := make(chan happening)
 	go func() {
+		worked := false
 		for item, err := range h.c.Follow(ctx, client.Feed{Chat: chat, Since: since, Deltas: true, Patience: absence}) {
 			if !tell(ctx, out, happening{item: item, err: err}) || err != nil {
 				return
 			}
-			if !rests(item, chat) {
+			works, rests := progress(item, chat)
+			if worked = worked || works; !worked || !rests {
 				continue
 			}
 			if now, err := h.state(ctx, chat); err == nil && now.idle {
+				worked = false
 				select {
 				case h.ends <- now.last:
 				default: // it has been told often enough
@@ -128,17 +135,21 @@ func (h *serverHost) watch(ctx context.Context, chat string, since int64) <-chan
 	return out
 }
 
-// rests tells whether the orchestrator has nothing to do after a change.
-func rests(item feedItem, chat string) bool {
-	if item.Change == nil {
-		return false
+// progress tells whether a change is about the orchestrator's own work, and
+// whether it has nothing under way after it. Documents are as they are when
+// the change is read, so that the kind of the change counts as well.
+func progress(item feedItem, chat string) (works, rests bool) {
+	c := item.Change
+	if c == nil || c.Agent != chat {
+		return false, false
 	}
-	for _, d := range item.Change.Docs {
+	works = c.Type == "user_message" || strings.HasPrefix(c.Type, "model_")
+	for _, d := range c.Docs {
 		if a, ok := d.Data.(store.Agent); ok && a.ID == chat {
-			return a.Status == string(agent.StatusIdle)
+			works, rests = works || a.Busy, !a.Busy
 		}
 	}
-	return false
+	return works, rests
 }
 
 func (h *serverHost) rest(ctx context.Context, chat string, since int64, take func(store.Change) error) error {

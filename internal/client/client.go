@@ -58,7 +58,9 @@ func New(o Options) (*Client, error) {
 	t := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, TLSHandshakeTimeout: dialTime, IdleConnTimeout: time.Minute}
 	if o.Socket != "" {
 		t.Proxy = nil
-		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dialer.DialContext(ctx, "unix", o.Socket) }
+		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", o.Socket)
+		}
 	}
 	if o.Cert != "" {
 		t.TLSClientConfig = pinned(o.Cert)

@@ -55,7 +55,7 @@ func (p *Problem) Error() string { return p.Detail }
 
 // Is lets clients ask for the store's errors, which problems are made of.
 func (p *Problem) Is(err error) bool {
-	return p.Code == "not_found" && err == store.ErrNotFound || p.Code == "exists" && err == store.ErrDuplicate //nolint:errorlint // it is what errors.Is asks
+	return p.Code == "not_found" && err == store.ErrNotFound || p.Code == "exists" && err == store.ErrDuplicate
 }
 
 // GetStatus is the HTTP status.

@@ -23,7 +23,7 @@ const (
 	listAgentsSQL  = `SELECT ` + agentColumns + `, %s, a.n` + agentTables + `WHERE a.chat = (SELECT n FROM chats WHERE id = ?)`
 	listRunningSQL = `SELECT ` + agentColumns + `, %s, a.n` + agentTables + `WHERE d.ended_at = 0 AND a.status <> 'idle'
 AND a.chat IN (SELECT c.n FROM chats c JOIN agents r ON r.id = c.id WHERE c.user = ? AND (r.status <> 'idle' OR r.live > 0))`
-	listTasksSQL  = `SELECT ` + taskColumns + `, t.n, t.n` + taskTables + `LEFT JOIN agents b ON b.id = t.sub_agent LEFT JOIN agent_details d ON d.n = b.n
+	listTasksSQL = `SELECT ` + taskColumns + `, t.n, t.n` + taskTables + `LEFT JOIN agents b ON b.id = t.sub_agent LEFT JOIN agent_details d ON d.n = b.n
 WHERE a.chat = (SELECT n FROM chats WHERE id = ?)`
 
 	listPlacedSQL = `SELECT ` + messageColumns + `, m.pos, m.pos` + messageTables + `WHERE m.agent = (SELECT n FROM agents WHERE id = ?) AND m.pos IS NOT NULL`

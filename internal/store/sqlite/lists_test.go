@@ -20,6 +20,7 @@ func TestListsAreIndexed(t *testing.T) {
 		"chats":             selecting(fmt.Sprintf(listChatsSQL, "c.updated_at"), "u").window(after, "c.updated_at", "c.n"),
 		"chats by creation": selecting(fmt.Sprintf(listChatsSQL, "c.created_at"), "u").window(after, "c.created_at", "c.n"),
 		"agents":            selecting(fmt.Sprintf(listAgentsSQL, "a.n"), "c").window(after, "a.n", "a.n"),
+		"running":           selecting(fmt.Sprintf(listRunningSQL, "a.n"), "u").window(after, "a.n", "a.n"),
 		"tasks":             selecting(listTasksSQL, "c").window(after, "t.n", "t.n"),
 		"placed":            selecting(listPlacedSQL, "a").window(after, "m.pos", "m.pos"),
 		"queued":            selecting(listQueuedSQL, "a").window(after, "m.n", "m.n"),

@@ -296,6 +296,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/users/{user}/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The agents of all chats that are at work or wait */
+        get: operations["listRunning"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/users/{user}/changes": {
         parameters: {
             query?: never;
@@ -503,6 +520,23 @@ export interface paths {
         get?: never;
         /** Remember how far the chat was read */
         put: operations["markRead"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{user}/orch-chats/{chat}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether agents are at work, how the last run ended and what the chat has used */
+        get: operations["getRun"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -868,6 +902,14 @@ export interface components {
             number: number;
             target?: string;
             userId?: string;
+        };
+        Below: {
+            files_changed?: string[];
+            files_created?: string[];
+            /** Format: int64 */
+            tests_passed?: number;
+            /** Format: int64 */
+            tests_run?: number;
         };
         Change: {
             agent?: string;
@@ -1340,6 +1382,7 @@ export interface components {
             tests?: components["schemas"]["Tests"];
         };
         Report: {
+            below?: components["schemas"]["Below"];
             commands?: string[];
             /** Format: int64 */
             cost_micros: number;
@@ -1386,6 +1429,30 @@ export interface components {
             /** @description Where it was written. */
             source?: string;
             what: string;
+        };
+        Run: {
+            /** Format: int64 */
+            agents: number;
+            /**
+             * Format: int64
+             * @description Absent if it is not known.
+             */
+            costMicros?: number;
+            error?: string;
+            errorKind?: string;
+            /** @description The orchestrator has nothing to do. */
+            idle: boolean;
+            /** Format: int64 */
+            liveChildren: number;
+            /** @description How the last run ended: completed, partial, failed …; empty before the first end. */
+            outcome?: string;
+            result?: string;
+            /**
+             * Format: int64
+             * @description Where in the conversation the result begins.
+             */
+            resultPos?: number;
+            usage: components["schemas"]["Usage"];
         };
         SetChat: {
             archived?: boolean;
@@ -1534,6 +1601,18 @@ export interface components {
             seq: number;
             /** Format: int64 */
             tokens: number;
+        };
+        Usage: {
+            /** Format: int64 */
+            cacheRead: number;
+            /** Format: int64 */
+            cacheWrite: number;
+            /** Format: int64 */
+            input: number;
+            /** Format: int64 */
+            output: number;
+            /** Format: int64 */
+            reasoning: number;
         };
         User: {
             /** Format: int64 */
@@ -2166,11 +2245,52 @@ export interface operations {
             };
         };
     };
+    listRunning: {
+        parameters: {
+            query?: {
+                /** @description Where the page begins: next of the page before it. */
+                cursor?: string;
+                /** @description The most entries of a page. A page of long entries may have fewer. */
+                limit?: number;
+                /** @description Oldest first or newest first. */
+                order?: "asc" | "desc";
+            };
+            header?: never;
+            path: {
+                /** @description me, or the caller's own id */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageAgent"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     followUser: {
         parameters: {
             query?: {
                 /** @description The last change seen; 0: from the beginning. Empty: only what is new. */
                 since?: string;
+                /** @description End after the changes up to this number, which must exist; without deltas. */
+                until?: string;
                 format?: "sse" | "ndjson";
                 /** @description Only this agent and those below it. */
                 agent?: string;
@@ -2483,6 +2603,8 @@ export interface operations {
             query?: {
                 /** @description The last change seen; 0: from the beginning. Empty: only what is new. */
                 since?: string;
+                /** @description End after the changes up to this number, which must exist; without deltas. */
+                until?: string;
                 format?: "sse" | "ndjson";
                 /** @description Only this agent and those below it. */
                 agent?: string;
@@ -2744,20 +2866,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        agentId: string;
-                        /** Format: int64 */
-                        createdAt: number;
-                        id: string;
-                        kind: string;
-                        parts: unknown;
-                        /** Format: int64 */
-                        pos: number;
-                        role: string;
-                        toolCallId?: string;
-                        /** Format: int64 */
-                        turn?: number;
-                    };
+                    "application/json": components["schemas"]["Message"];
                 };
             };
             /** @description Created */
@@ -2803,6 +2912,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description me, or the caller's own id */
+                user: string;
+                chat: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
             };
             /** @description A problem */
             default: {
