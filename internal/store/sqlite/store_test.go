@@ -34,3 +34,10 @@ func open(tb testing.TB, dir string) *Store {
 	}
 	return s
 }
+
+func TestServedConformance(t *testing.T) {
+	storetest.RunServed(t, func(t *testing.T, dir string) storetest.Served {
+		t.Helper()
+		return open(t, dir)
+	})
+}
