@@ -101,6 +101,15 @@ func TestEveryEndpoint(t *testing.T) {
 	}
 	get(at+"/inbox/"+item.ID, nil)
 	get("/v1/users/me/inbox?kind=question", nil)
+	get("/v1/users/me/agents", &agents)
+	if len(agents.Items) != 2 || agents.Items[0].ID != chat || agents.Items[1].ID != sub {
+		t.Errorf("at work are %+v", agents)
+	}
+	var run wire.Run
+	get(at+"/run", &run)
+	if run.Idle || run.Live != 1 || run.Outcome != "" {
+		t.Errorf("the run is %+v", run)
+	}
 
 	// An approval is no answer to a question; the first answer counts.
 	yes := true
@@ -114,6 +123,14 @@ func TestEveryEndpoint(t *testing.T) {
 	}
 	w.atRest(chat)
 	get(at+"/inbox?all=true", nil)
+	get(at+"/run", &run)
+	if !run.Idle || run.Outcome != "completed" || run.Result != "the end" || run.Agents != 2 || run.Usage.Input == 0 {
+		t.Errorf("the run ended as %+v", run)
+	}
+	get("/v1/users/me/agents", &agents)
+	if len(agents.Items) != 0 {
+		t.Errorf("at rest there are %+v", agents)
+	}
 
 	// Messages: the same key is one message, with the same answer.
 	m := wire.NewMessage{Text: "And now?", Attachments: []wire.Attachment{

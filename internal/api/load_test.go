@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/cadre-dev/cadre/internal/api/wire"
 	"github.com/cadre-dev/cadre/internal/store"
@@ -131,13 +130,9 @@ func TestManyFollow(t *testing.T) {
 	for i := range all {
 		all[i] = w.follow(t, w.token, fmt.Sprintf("%s/%s/changes?since=%d", chats, snap.Chat.ID, snap.Seq))
 	}
-	began := time.Now()
-	for i := range changes {
+	for i := range changes { // nobody reads yet: a commit that waited for a reader would never end
 		title := fmt.Sprintf("Title %d", i)
 		w.ok(w.app.Engine.SetChat(t.Context(), store.SetChat{ID: snap.Chat.ID, Title: &title}))
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("%d commits took %s while %d followed", changes, took, followers)
 	}
 	newest := w.newest()
 	var wg sync.WaitGroup
