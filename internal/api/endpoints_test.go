@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -262,6 +263,12 @@ func (w *world) administer() {
 	for _, path := range []string{"/v1/roles", "/v1/models", "/v1/stats?by=day", "/v1/stats?by=agent", "/v1/users", "/v1/tokens?kind=token", "/v1/audit?limit=2", "/v1/audit?action=inbox.answer"} {
 		w.want(http.StatusOK, http.MethodGet, path, nil)
 	}
+	w.want(http.StatusOK, http.MethodGet, "/v1/policy", nil)
+	var providers wire.Page[wire.Provider]
+	w.want(http.StatusOK, http.MethodGet, "/v1/providers", nil).into(t, &providers)
+	bare := slices.IndexFunc(providers.Items, func(p wire.Provider) bool { return !p.Ready }) // its test asks nobody
+	w.want(http.StatusOK, http.MethodPost, "/v1/providers/"+providers.Items[max(bare, 0)].Name+"/test", nil)
+	w.want(http.StatusNotFound, http.MethodPost, "/v1/providers/nobody/test", nil)
 	w.want(http.StatusNoContent, http.MethodPut, "/v1/users/me/settings", map[string]any{"theme": "dark"})
 	if a := w.want(http.StatusOK, http.MethodGet, "/v1/users/local/settings", nil); !strings.Contains(string(a.body), "dark") {
 		t.Errorf("the settings are %s", a.body)

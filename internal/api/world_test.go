@@ -108,7 +108,7 @@ func (w *world) slow(limit rate.Limit, burst int) {
 	w.ok(err)
 	cfg := api.Config{
 		Store: w.app.Store, Feed: w.app.Feed, Engine: w.app.Engine, Inbox: w.app.Inbox, Gate: w.gate, NewChat: w.app.Performer.NewChat,
-		Roles: w.app.Roles, Models: func() wire.Models { return wire.Models{} }, Dir: w.dir, Version: "test", Rate: limit, Burst: burst,
+		Roles: w.app.Roles, Tool: w.app.Setup.Tool, Setup: w.app.Setup, Models: func() wire.Models { return wire.Models{} }, Dir: w.dir, Version: "test", Rate: limit, Burst: burst,
 		Heartbeat: 50 * time.Millisecond, Collectors: counters.Collectors(), Ready: func() bool { return !w.starting.Load() },
 	}
 	if w.change != nil {

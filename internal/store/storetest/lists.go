@@ -330,16 +330,6 @@ func testSpending(s *suite, l Served) {
 	if _, err := l.Spending(s.ctx(), store.SpendingQuery{User: user, By: "mood"}); err == nil {
 		s.Error("it sums up by mood")
 	}
-	all, row, err := l.Totals(s.ctx(), 0)
-	s.ok(err)
-	if len(all) != 2 || all[0].Calls+all[1].Calls != 4 || all[0].Cost+all[1].Cost != 9 {
-		s.Errorf("the totals are %+v", all)
-	}
-	fresh, again, err := l.Totals(s.ctx(), row)
-	s.ok(err)
-	if len(fresh) != 0 || again != row {
-		s.Errorf("after row %d there is %+v, and row %d", row, fresh, again)
-	}
 }
 
 func testDeletedAfter(s *suite, l Served) {
