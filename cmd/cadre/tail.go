@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cadre-dev/cadre/internal/client"
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
@@ -144,9 +143,6 @@ func (g *globals) tailAt(ctx context.Context, out io.Writer, o *tailOptions, fro
 	for {
 		select {
 		case h := <-events:
-			if errors.Is(h.err, store.ErrNotFound) || errors.Is(h.err, client.ErrGone) && t.gone {
-				return nil // it was deleted, and that was told
-			}
 			if h.err != nil {
 				return fmt.Errorf("following the changes: %w", h.err)
 			}

@@ -230,7 +230,7 @@ func (w *world) manage(chat, sub string) {
 	w.want(http.StatusNoContent, http.MethodDelete, chats+"/"+busy+"?force=true", nil)
 	w.want(http.StatusNotFound, http.MethodGet, chats+"/"+busy, nil)
 	for since, code := range map[string]string{before: "deleted", "999999999": "ahead"} {
-		if a := w.want(http.StatusGone, http.MethodGet, "/v1/users/me/changes?since="+since, nil); a.code() != code {
+		if a := w.want(http.StatusGone, http.MethodGet, "/v1/users/me/changes?since="+since, nil); a.code() != code || !strings.Contains(string(a.body), `"seq":`) {
 			t.Errorf("since %s: %s", since, a.body)
 		}
 	}

@@ -43,7 +43,7 @@ func (s *Server) feedRoutes() {
 		return huma.Operation{
 			OperationID: id, Method: http.MethodGet, Path: path, Summary: summary,
 			Description: "Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. " +
-				"410 means that changes before a deletion are missing: take a snapshot and go on from its seq. Comments, or heartbeat lines, come when nothing else does.",
+				"410 means that changes before a deletion are missing: read what is shown anew and go on from the seq that it carries. Comments, or heartbeat lines, come when nothing else does.",
 			Responses: map[string]*huma.Response{"200": {Description: "One change or delta after another", Content: map[string]*huma.MediaType{
 				eventStream: {Schema: &huma.Schema{Type: huma.TypeString}}, lineStream: {Schema: lines},
 			}}},
@@ -147,20 +147,27 @@ func (s *Server) since(ctx context.Context, in FeedInput, f store.Filter, last i
 	if err != nil || since < 0 {
 		return 0, unprocessable("since", fmt.Sprintf("%q is no number of a change", text), "use the id of the last change seen, or 0")
 	}
-	const again = "take a snapshot (GET the chat or the list), and follow the changes since its seq"
 	if since > last {
-		return 0, problem(http.StatusGone, "ahead", fmt.Sprintf("change %d does not exist, the newest is %d: the number is of another data folder", since, last), again)
+		return 0, gone("ahead", fmt.Sprintf("change %d does not exist, the newest is %d: the number is of another data folder", since, last), last)
 	}
 	if f.User != "" && since > 0 {
-		gone, err := s.cfg.Store.DeletedAfter(ctx, f.User, since)
+		missing, err := s.cfg.Store.DeletedAfter(ctx, f.User, since)
 		if err != nil {
 			return 0, err
 		}
-		if gone {
-			return 0, problem(http.StatusGone, "deleted", fmt.Sprintf("a chat was deleted after change %d, and its changes with it", since), again)
+		if missing {
+			return 0, gone("deleted", fmt.Sprintf("a chat was deleted after change %d, and its changes with it", since), last)
 		}
 	}
 	return since, nil
+}
+
+// gone tells that there is no way on from a number, and where there is one:
+// what is read after this answer is complete with the changes since seq.
+func gone(code, detail string, seq int64) *wire.Problem {
+	p := problem(http.StatusGone, code, detail, fmt.Sprintf("read the chat, or the chats and the inbox, anew, then follow the changes since %d", seq))
+	p.Seq = seq
+	return p
 }
 
 // section is which part of the changes of a chat or user a subscriber wants.

@@ -23,10 +23,15 @@ import (
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
-// ErrGone tells that changes were deleted after the number asked for, or that
-// the number is of another data folder: take a snapshot and follow from its
-// number.
-var ErrGone = errors.New("there is no way on from this number")
+// GoneError tells that changes were deleted after the number asked for, or
+// that the number is of another data folder: read anew what is shown, then
+// follow from Seq.
+type GoneError struct {
+	Seq int64
+	Why string
+}
+
+func (e *GoneError) Error() string { return "there is no way on from this number: " + e.Why }
 
 const (
 	silence   = 60 * time.Second // without a heartbeat: the connection is dead
@@ -48,7 +53,7 @@ type Feed struct {
 
 // Follow yields every change after f.Since once, in order, and pieces of
 // replies. A connection that breaks off is made again. It ends with the
-// context, with f.Until, or with an error: ErrGone, a problem that trying again
+// context, with f.Until, or with an error: a *GoneError, a problem that trying again
 // does not solve, or ErrUnreachable when patience has run out.
 func (c *Client) Follow(ctx context.Context, f Feed) iter.Seq2[feed.Item, error] {
 	return func(yield func(feed.Item, error) bool) {
@@ -92,7 +97,8 @@ func final(err error) bool {
 	if errors.As(err, &p) {
 		return p.Status < http.StatusInternalServerError && p.Status != http.StatusTooManyRequests
 	}
-	return errors.Is(err, ErrGone) || errors.Is(err, errGap)
+	var gone *GoneError
+	return errors.As(err, &gone) || errors.Is(err, errGap)
 }
 
 // errGap tells that the server has left something out, which it never does.
@@ -127,7 +133,7 @@ func (r *reader) connect(ctx context.Context) error {
 	res, err := r.c.send(ctx, http.MethodGet, at+"/changes", query, nil, header)
 	var p *wire.Problem
 	if errors.As(err, &p) && p.Status == http.StatusGone {
-		return fmt.Errorf("%w: %s", ErrGone, p.Detail)
+		return &GoneError{p.Seq, p.Detail}
 	}
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func change(seq, prev int) string {
 func problem(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	fmt.Fprintf(w, `{"status":%d,"code":%q,"detail":"told so"}`, status, code)
+	fmt.Fprintf(w, `{"status":%d,"code":%q,"detail":"told so","seq":7}`, status, code)
 }
 
 // newClient answers the n-th request, counted from 0, by do.
@@ -91,7 +91,7 @@ func TestFollowEnds(t *testing.T) {
 		do   func(http.ResponseWriter)
 		want func(error) bool
 	}{
-		"gone":     {func(w http.ResponseWriter) { problem(w, http.StatusGone, "deleted") }, func(err error) bool { return errors.Is(err, client.ErrGone) }},
+		"gone":     {func(w http.ResponseWriter) { problem(w, http.StatusGone, "deleted") }, isGone},
 		"no key":   {func(w http.ResponseWriter) { problem(w, http.StatusUnauthorized, "unauthorised") }, isProblem(http.StatusUnauthorized)},
 		"deleted":  {func(w http.ResponseWriter) { problem(w, http.StatusNotFound, "not_found") }, isProblem(http.StatusNotFound)},
 		"a gap":    {func(w http.ResponseWriter) { fmt.Fprint(w, change(9, 8)) }, func(err error) bool { return strings.Contains(err.Error(), "gap") }},
@@ -118,6 +118,11 @@ func TestFollowEnds(t *testing.T) {
 	if _, err := read(t, c, client.Feed{}, 0); !errors.Is(err, client.ErrUnreachable) {
 		t.Errorf("without a server it ends with %v", err)
 	}
+}
+
+func isGone(err error) bool {
+	var gone *client.GoneError
+	return errors.As(err, &gone) && gone.Seq == 7
 }
 
 func isProblem(status int) func(error) bool {

@@ -43,6 +43,7 @@ type Problem struct {
 	Hint    string  `json:"hint,omitempty" doc:"What to do."`
 	Request string  `json:"requestId,omitempty"`
 	Errors  []Fault `json:"errors,omitempty" doc:"Each thing that is wrong with the request."`
+	Seq     int64   `json:"seq,omitempty" doc:"With 410: read anew what is shown, then follow the changes since this number."`
 }
 
 // Fault is one thing that is wrong with a request.

@@ -322,7 +322,7 @@ export interface paths {
         };
         /**
          * Follow all chats of the user
-         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that changes before a deletion are missing: take a snapshot and go on from its seq. Comments, or heartbeat lines, come when nothing else does.
+         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that changes before a deletion are missing: read what is shown anew and go on from the seq that it carries. Comments, or heartbeat lines, come when nothing else does.
          */
         get: operations["followUser"];
         put?: never;
@@ -413,7 +413,7 @@ export interface paths {
         };
         /**
          * Follow a chat with all its agents
-         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that changes before a deletion are missing: take a snapshot and go on from its seq. Comments, or heartbeat lines, come when nothing else does.
+         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that changes before a deletion are missing: read what is shown anew and go on from the seq that it carries. Comments, or heartbeat lines, come when nothing else does.
          */
         get: operations["followChat"];
         put?: never;
@@ -1339,6 +1339,11 @@ export interface components {
             /** @description What to do. */
             hint?: string;
             requestId?: string;
+            /**
+             * Format: int64
+             * @description With 410: read anew what is shown, then follow the changes since this number.
+             */
+            seq?: number;
             /** Format: int64 */
             status: number;
             title: string;
