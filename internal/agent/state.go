@@ -85,6 +85,7 @@ type Spec struct {
 	Name   string `json:"name"` // coder, coder-2
 	Path   string `json:"path"` // main/coder/tester
 	Dir    string `json:"dir,omitempty"`
+	Fixed  bool   `json:"fixed,omitempty"`  // an agent chose Dir: no link may take its place
 	Cause  string `json:"cause,omitempty"`  // the user message that led to this agent
 	Prompt string `json:"prompt,omitempty"` // id of its system prompt
 

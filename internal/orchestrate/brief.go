@@ -102,6 +102,9 @@ func (pl *planner) readFile(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if !pl.entitled(read) {
+		return "", fmt.Errorf("you may neither read files nor have them read")
+	}
 	env := pl.env(pl.job)
 	env.Dir, env.Ledger = pl.dir, nil
 	if ok, why := pl.allowed(pl.ctx, pl.job.Spec, env, read, input); !ok {

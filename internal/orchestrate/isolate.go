@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/engine"
@@ -41,6 +42,12 @@ type Work struct {
 // workDir is where an agent works.
 func (p *Performer) workDir(ctx context.Context, spec agent.Spec) (string, error) {
 	if !spec.Worktree {
+		if !spec.Fixed {
+			return spec.Dir, nil
+		}
+		if real, err := filepath.EvalSymlinks(spec.Dir); err != nil || real != spec.Dir {
+			return "", fmt.Errorf("the working folder %s is gone, or a link has taken its place", spec.Dir)
+		}
 		return spec.Dir, nil
 	}
 	if p.trees == nil {

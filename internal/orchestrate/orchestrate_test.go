@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -186,7 +188,10 @@ func propose(t *testing.T, p *Performer, spec agent.Spec, name, input string) ag
 func TestPlan(t *testing.T) {
 	p := newPerformer(t, &models{})
 	spec := newRoot(t, p).Spec
-	spec.ID = "chat"
+	spec.ID, spec.Dir = "chat", t.TempDir()
+	if err := os.Mkdir(filepath.Join(spec.Dir, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	got := propose(t, p, spec, "spawn_agents", `{"tasks":[{"task":"a"},{"task":"b","role":"GENERAL","cwd":"sub","timeout":"90s"}],"wait":"first_valid","deadline":"10m"}`)
 	if got.Refused || got.Class != agent.ClassDelegate || got.Plan.Wait != 1 || !got.Plan.Valid || got.Plan.Timeout != 600_000 {
 		t.Fatalf("%+v", got)
@@ -195,7 +200,7 @@ func TestPlan(t *testing.T) {
 	if a.Role != "general" || b.Role != "general" || a.Task.Text() != "a" || a.Task.Kind != message.KindTask {
 		t.Errorf("%+v\n%+v", a, b)
 	}
-	if b.Spec.Dir != "/w/sub" || b.Spec.Limits.Active != 90_000 || a.Spec.Limits.Active != 300_000 || a.Spec.Limits.Turns != 20 {
+	if b.Spec.Dir != filepath.Join(spec.Dir, "sub") || !b.Spec.Fixed || a.Spec.Fixed || b.Spec.Limits.Active != 90_000 || a.Spec.Limits.Active != 300_000 || a.Spec.Limits.Turns != 20 {
 		t.Errorf("%+v\n%+v", a.Spec, b.Spec)
 	}
 	if a.Spec.Models[0] != "test/one" || !a.Priced || a.Size == 0 {
@@ -223,6 +228,7 @@ func TestSiblingsShareTheirPrompt(t *testing.T) {
 func TestRefusedProposals(t *testing.T) {
 	p := newPerformer(t, &models{})
 	spec := newRoot(t, p).Spec
+	spec.Dir = t.TempDir()
 	for _, c := range []struct{ name, input, want string }{
 		{"spawn_agents", `{"tasks":[]}`, "tasks"},
 		{"spawn_agents", `{}`, "tasks"},

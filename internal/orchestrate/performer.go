@@ -293,8 +293,10 @@ func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.Ca
 	if err != nil {
 		return failed(&llm.Error{Kind: llm.ErrNotFound, Message: err.Error()})
 	}
-	if _, err := p.workDir(ctx, job.Spec); err != nil {
-		return failed(&llm.Error{Kind: llm.ErrBadRequest, Message: err.Error()})
+	if job.Spec.Worktree { // it is made before the first turn; without one there is no work
+		if _, err := p.workDir(ctx, job.Spec); err != nil {
+			return failed(&llm.Error{Kind: llm.ErrBadRequest, Message: err.Error()})
+		}
 	}
 	leave, err := p.gates.enter(ctx, job, call)
 	if err != nil {

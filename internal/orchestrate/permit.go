@@ -168,6 +168,12 @@ func (p *Performer) allowed(ctx context.Context, spec agent.Spec, env tool.Env, 
 	return false, fmt.Sprintf("it is not allowed without asking (%s)", d.By)
 }
 
+// entitled tells whether the agent that delegates may use a tool itself or have
+// it used by others: what the system does on its behalf must not go beyond that.
+func (pl *planner) entitled(tool string) bool {
+	return slices.Contains(pl.job.Spec.Tools, tool) || slices.Contains(pl.job.Spec.Delegable, tool)
+}
+
 // mayAccept tells whether an acceptance command may be run by the system. One
 // that a model or a project wrote must be allowed by the policy.
 func (pl *planner) mayAccept(spec agent.Spec, trusted bool) error {
@@ -180,6 +186,9 @@ func (pl *planner) mayAccept(spec agent.Spec, trusted bool) error {
 	}
 	if trusted {
 		return nil
+	}
+	if !pl.entitled(bash) {
+		return fmt.Errorf("acceptance: you may neither run commands nor have them run")
 	}
 	env := pl.env(pl.job)
 	env.Dir = spec.Dir

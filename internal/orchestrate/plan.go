@@ -293,16 +293,20 @@ func defaultRole(delegates []string) string {
 // as plans a task for a role.
 func (pl *planner) as(r role.Role, w wish) (agent.Planned, error) {
 	parent := pl.job.Spec
-	dir, err := below(pl.dir, w.Cwd)
-	if err != nil {
-		return agent.Planned{}, err
+	dir, fixed := pl.dir, parent.Fixed
+	if w.Cwd != "" {
+		var err error
+		if dir, err = below(pl.dir, w.Cwd); err != nil {
+			return agent.Planned{}, err
+		}
+		fixed = true
 	}
 	found, err := pl.modelsOf(r, w.Model, parent)
 	if err != nil {
 		return agent.Planned{}, err
 	}
 	spec := pl.spec(r, parent.Depth+1, parent.MaxDepth)
-	spec.Dir = dir
+	spec.Dir, spec.Fixed = dir, fixed
 	spec.Confidence, spec.SameLimit, spec.AskTimeout = parent.Confidence, parent.SameLimit, parent.AskTimeout
 	if parent.Orchestrator() {
 		spec.Confidence, spec.SameLimit, spec.AskTimeout = pl.asking.Confidence, pl.asking.SameLimit, pl.asking.Timeout.Milliseconds()

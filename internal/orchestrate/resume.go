@@ -55,7 +55,7 @@ func (pl *planner) resume(input json.RawMessage) (*agent.Plan, error) {
 	spec.Continues, spec.Adopts, spec.Name = old.ID, old.ID, old.Name
 	spec.ContextTokens = tokens
 	if spec.Worktree { // what it left there may be settled: it goes on where its parent works
-		spec.Worktree, spec.Dir, spec.Origin = false, pl.dir, ""
+		spec.Worktree, spec.Dir, spec.Origin, spec.Fixed = false, pl.dir, "", pl.job.Spec.Fixed
 	}
 	if err := pl.limit(&spec, &planned, in.wish); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ package orchestrate
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,20 +64,30 @@ func (p *Performer) has(r role.Role, name string, depth, maxDepth int) bool {
 	return r.Uses(name)
 }
 
-// below resolves a child's working folder, which lies in its parent's.
+// below resolves a child's working folder, which lies in its parent's, whatever
+// links are on the way. What it returns has no links in it.
 func below(dir, cwd string) (string, error) {
-	if cwd == "" {
-		return dir, nil
-	}
 	to := cwd
 	if !filepath.IsAbs(to) {
 		to = filepath.Join(dir, to)
 	}
-	rel, err := filepath.Rel(dir, filepath.Clean(to))
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return "", fmt.Errorf("cwd %q is outside your working folder %s", cwd, dir)
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("looking at the working folder: %w", err)
 	}
-	return filepath.Clean(to), nil
+	for _, base := range []string{dir, real} { // what is named and what is there
+		rel, err := filepath.Rel(base, filepath.Clean(to))
+		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return "", fmt.Errorf("cwd %q is outside your working folder %s", cwd, dir)
+		}
+		if to, err = filepath.EvalSymlinks(to); err != nil {
+			return "", fmt.Errorf("cwd %q is no folder in %s", cwd, dir)
+		}
+	}
+	if info, err := os.Stat(to); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("cwd %q is no folder in %s", cwd, dir)
+	}
+	return to, nil
 }
 
 func millis(s string) (int64, error) {
