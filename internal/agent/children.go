@@ -70,21 +70,22 @@ func (m *machine) refuseSpawn(plan *Plan, agents int) string {
 		if (t.Cost > 0 || m.Spec.Limits.Cost > 0) && !t.Priced {
 			return fmt.Sprintf("Task %d: its model has no known price, so that its cost cannot be limited.", k+1)
 		}
-		if _, ok := m.grant(t, share); !ok {
-			return fmt.Sprintf("The budget does not suffice for %d tasks: task %d would get %s. Start fewer, or do the work yourself.", len(plan.Tasks), k+1, m.inWords(share))
+		if a, ok := m.grant(t, share); !ok {
+			return fmt.Sprintf("The budget does not suffice for %d tasks: task %d would get %s, too little for its first turn. Start fewer, or do the work yourself.", len(plan.Tasks), k+1, m.inWords(a, t.Tokens, t.Cost))
 		}
 	}
 	return ""
 }
 
-// inWords tells a share of the budget, as far as the budget is limited.
-func (m *machine) inWords(share Amount) string {
+// inWords tells an amount, as far as it is limited for the agent, or by limits
+// of a task's own.
+func (m *machine) inWords(a Amount, tokens, micros int64) string {
 	var words []string
-	if m.Spec.Limits.Tokens > 0 {
-		words = append(words, fmt.Sprintf("%d tokens", share.Tokens))
+	if m.Spec.Limits.Tokens+tokens > 0 {
+		words = append(words, fmt.Sprintf("%d tokens", a.Tokens))
 	}
-	if m.Spec.Limits.Cost > 0 {
-		words = append(words, fmt.Sprintf("$%.4f", float64(share.Cost)/1e6))
+	if m.Spec.Limits.Cost+micros > 0 {
+		words = append(words, fmt.Sprintf("$%.4f", float64(a.Cost)/1e6))
 	}
 	return strings.Join(words, " and ")
 }
@@ -217,7 +218,7 @@ func (m *machine) closeGroup(k int, rest Reason) {
 	}
 	i := g.Call
 	g.Call = -1
-	m.Context += g.Tokens
+	m.Context += told(*g)
 	c := m.call(i)
 	m.delegated(*g, m.Phase.(Acting).Pos+1+i)
 	c.Phase = CallDone
@@ -228,6 +229,14 @@ func (m *machine) closeGroup(k int, rest Reason) {
 		},
 		SetCall{Turn: m.Turn, Call: i, Phase: CallDone},
 	)
+}
+
+// told is about how many tokens the parent's model is told of a group's
+// results: however long they are, what is worded of one is bounded, and of all
+// together.
+func told(g Group) int64 {
+	n := int64(g.Size)
+	return min(g.Tokens, 3_200*n, 15_000+100*n)
 }
 
 // expireGroups closes the groups whose deadline has come.
@@ -257,7 +266,7 @@ func (m *machine) deliverReady() {
 	for k := range m.Groups {
 		if g := &m.Groups[k]; g.Ready {
 			ranges = append(ranges, TaskRange{First: g.First, Size: g.Size, Rest: g.Rest, Late: g.Late})
-			m.Context += g.Tokens
+			m.Context += told(*g)
 			m.delegated(*g, m.Pos)
 			g.Ready, g.Late = false, nil
 		}

@@ -350,6 +350,7 @@ type Planned struct {
 	Cost   int64  `json:"cost,omitempty"`
 	Priced bool   `json:"priced,omitempty"`
 	Size   int64  `json:"size,omitempty"`  // token estimate of prompt, tools and task
+	First  int64  `json:"first,omitempty"` // what its first turn costs at least, see Spec.FirstTurn
 	Prior  int    `json:"prior,omitempty"` // messages it takes over from the agent that Spec.Adopts names
 	Tool   string `json:"tool,omitempty"`  // it is one run of this tool of the parent's, not an agent with a model
 	Class  Class  `json:"class,omitempty"` // of that run

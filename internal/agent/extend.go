@@ -11,7 +11,7 @@ func (m *machine) outOf(reason Reason, t Thinking) {
 	m.Run.Asked = true
 	p := Extending{Item: m.newItem(), Deadline: m.at + m.Spec.BudgetWait, Then: t}
 	m.Phase = p
-	m.emit(OpenItem{ID: p.Item, Kind: "budget", Turn: m.Turn, Call: -1, Deadline: p.Deadline, Action: m.inWords(m.Run.Spent())})
+	m.emit(OpenItem{ID: p.Item, Kind: "budget", Turn: m.Turn, Call: -1, Deadline: p.Deadline, Action: m.inWords(m.Run.Spent(), 0, 0)})
 }
 
 // budgetAnswered goes on with as much again, or ends.

@@ -130,19 +130,25 @@ func (m *machine) grant(p Planned, share Amount) (a Amount, ok bool) {
 		return Amount{}, true // no model, no cost
 	}
 	a = Amount{p.Tokens, p.Cost}
-	if m.Spec.Limits.Tokens > 0 {
+	l := m.Spec.Limits
+	if l.Tokens > 0 {
 		a.Tokens = smaller(a.Tokens, share.Tokens)
-		if a.Tokens < p.Size+minOutput {
-			return a, false
-		}
 	}
-	if m.Spec.Limits.Cost > 0 {
+	if l.Cost > 0 {
 		a.Cost = smaller(a.Cost, share.Cost)
-		if a.Cost <= 0 {
-			return a, false
-		}
 	}
-	return a, true
+	ok = (l.Tokens == 0 && a.Tokens == 0 || a.Tokens >= p.Size+minOutput) && (l.Cost == 0 && a.Cost == 0 || a.Cost >= max(p.First, 1))
+	return a, ok
+}
+
+// FirstTurn is what the first turn of an agent costs at least, if its input has
+// that many tokens.
+func (s Spec) FirstTurn(size int64) int64 {
+	output := int64(minOutput)
+	if s.MaxOutput > 0 {
+		output = min(output, s.MaxOutput)
+	}
+	return cost(size, s.Price.Input) + cost(output, s.Price.Output)
 }
 
 // smaller is the smaller of a limit, 0 meaning none, and a bound.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/cadre-dev/cadre/internal/agent"
@@ -62,12 +63,14 @@ func kept(id string, run agent.RunTool, res tool.Result) ([]message.Part, *agent
 	return append(slices.Clone(res.Parts), message.TextPart{Text: note}), a
 }
 
-// Artifacts is where artifacts are read from.
+// Artifacts is where artifacts, and results of tasks, are read from.
 type Artifacts interface {
 	Artifact(ctx context.Context, id string) (*store.Artifact, error)
+	Task(ctx context.Context, id string) (*store.Task, error)
 }
 
-// ArtifactTool makes the tool that reads artifacts of the agent's own chat.
+// ArtifactTool makes the tool that reads artifacts of the agent's own chat, and
+// the whole results of the tasks below the agent by their ids.
 func ArtifactTool(from Artifacts) tool.Tool {
 	return tool.Tool{
 		Name: ReadArtifact, Description: text(ReadArtifact), Class: tool.Reads,
@@ -80,6 +83,9 @@ func ArtifactTool(from Artifacts) tool.Tool {
 			}{Limit: artifactRead}
 			if err := json.Unmarshal(input, &in); err != nil {
 				return tool.Result{}, fmt.Errorf("reading the input: %w", err)
+			}
+			if t, err := from.Task(ctx, in.ID); err == nil && strings.HasPrefix(t.ID, env.Agent+".") {
+				return tool.Text(piece([]rune(strings.TrimSpace(t.Error+"\n\n"+t.Result)), in.Offset, in.Limit)), nil
 			}
 			a, err := from.Artifact(ctx, in.ID)
 			if errors.Is(err, store.ErrNotFound) || err == nil && a.ChatID != env.Chat {

@@ -91,14 +91,38 @@ func (p *Performer) compact(ctx context.Context, job engine.Job, c agent.Compact
 		return agent.Compacted{Turn: c.Turn, OK: true, View: v, Tokens: left}
 	}
 	keep := cutAt(job.History, job.View, window*keepTail/100)
-	if keep <= job.View.Keep+1 {
-		return agent.Compacted{Turn: c.Turn, Message: "its newest part alone is too large; use a model with a larger context window"}
+	newestResults := ""
+	if keep <= job.View.Keep+1 { // the newest turn alone is too large: it goes into the summary, too
+		keep, newestResults = len(job.History), shortened(job.History, int(window*keepTail/100*4))
+		if newestResults == "" {
+			return agent.Compacted{Turn: c.Turn, Message: "its newest message alone is too large; use a model with a larger context window"}
+		}
 	}
-	ev := p.summarise(ctx, job, keep, window)
+	ev := p.summarise(ctx, job, keep, window, newestResults)
 	ev.Turn, ev.OK, ev.Summary = c.Turn, true, true
 	ev.View = agent.View{Keep: keep, Clear: job.View.Clear}
 	ev.Tokens = tokensOf(visible(job.History, ev.View)) + engine.Tokens(ev.Body)
 	return ev
+}
+
+// shortened are the results that a history ends with, each without its middle,
+// in most characters; empty if it ends with something else.
+func shortened(history []message.Message, most int) string {
+	at := len(history)
+	for at > 0 && (history[at-1].Role == message.Tool || history[at-1].Kind == message.KindResults) {
+		at--
+	}
+	var b strings.Builder
+	for _, m := range history[at:] {
+		text := m.Text()
+		for _, part := range m.Parts {
+			if r, ok := part.(message.ToolResult); ok {
+				text += "[" + r.Name + "] " + message.Text(r.Parts)
+			}
+		}
+		b.WriteString("\n\n" + middle(text, most/len(history[at:])))
+	}
+	return b.String()
 }
 
 // clearing tells whether clearing old tool results is enough.
@@ -153,7 +177,8 @@ func tokensOf(messages []message.Message) int64 {
 // summarise words the part of the history before keep: the user's own words
 // as they are, the rest by a model, or, if that fails, as a list of what was
 // done. An earlier summary goes in whole: what it says stands nowhere else.
-func (p *Performer) summarise(ctx context.Context, job engine.Job, keep int, window int64) agent.Compacted {
+// Results that could not be kept as they are follow it.
+func (p *Performer) summarise(ctx context.Context, job engine.Job, keep int, window int64, results string) agent.Compacted {
 	words := int(window * verbatim / 100 * 4) // characters, at four to a token
 	var said []string
 	for _, m := range job.History[:keep] { // of the whole life, not only since the last summary
@@ -185,6 +210,9 @@ func (p *Performer) summarise(ctx context.Context, job engine.Job, keep int, win
 	text := "This conversation was shortened; the earlier part is summarised here.\n\n"
 	if len(said) > 0 {
 		text += "What the user said, verbatim:\n" + newest(said, words, words-words/8) + "\n\n"
+	}
+	if results != "" {
+		summary += "\n\nThe newest results, shortened because they do not fit:" + results
 	}
 	ev.Body = message.Of(message.User, message.KindSummary, text+happened+summary)
 	return ev

@@ -156,9 +156,33 @@ func TestSummaryWithoutModel(t *testing.T) {
 	}
 }
 
+// TestResultsThatDoNotFit: results that alone are larger than the window are
+// told without their middle, whichever way they came.
+func TestResultsThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	late := append(talk(0, 0, 0), message.Of(message.User, message.KindResults, "BEGIN"+strings.Repeat("x", 400_000)+"END"))
+	called := talk(1, 0, 0)
+	called[2].Parts[0] = message.ToolResult{CallID: "c0", Name: "spawn_agents", Parts: late[1].Parts}
+	for name, h := range map[string][]message.Message{"late": late, "called": called} {
+		p := newPerformer(t, &models{err: errors.New("down")})
+		job := engine.Job{Spec: agent.Spec{Window: 32_000, Models: []string{"test/one"}}, History: h, Now: time.Now}
+		ev := p.Compact(t.Context(), job, agent.Compact{Turn: 2}).(agent.Compacted)
+		text := ev.Body.Text()
+		if !ev.OK || !ev.Summary || ev.Tokens > 32_000/2 || !strings.Contains(text, "BEGINx") || !strings.Contains(text, "xEND") || !strings.Contains(text, "please find the bug") {
+			t.Errorf("%s: %d tokens, %s %.200s", name, ev.Tokens, ev.Message, text)
+		}
+		v := ev.View
+		v.Summary = len(h)
+		if got := visible(append(h, ev.Body), v); len(got) != 1 || got[0].Kind != message.KindSummary {
+			t.Errorf("%s: %d messages are sent", name, len(got))
+		}
+	}
+}
+
 func TestNothingLeftToShorten(t *testing.T) {
 	p := newPerformer(t, &models{})
-	job := engine.Job{Spec: agent.Spec{Window: 1_000}, History: talk(1, 0, 40_000), Now: time.Now}
+	h := []message.Message{message.Of(message.User, message.KindUser, strings.Repeat("x", 40_000))}
+	job := engine.Job{Spec: agent.Spec{Window: 1_000}, History: h, Now: time.Now}
 	ev := p.Compact(t.Context(), job, agent.Compact{Turn: 2}).(agent.Compacted)
 	if ev.OK || ev.Message == "" {
 		t.Errorf("%+v", ev)

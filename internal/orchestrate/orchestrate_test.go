@@ -103,6 +103,8 @@ func (shelf) Artifact(_ context.Context, id string) (*store.Artifact, error) {
 	return &store.Artifact{ID: id, ChatID: "k", Data: []byte("äbcdef")}, nil
 }
 
+func (shelf) Task(context.Context, string) (*store.Task, error) { return nil, store.ErrNotFound }
+
 func TestLargeResultsBecomeArtifacts(t *testing.T) {
 	run := agent.RunTool{Turn: 3, Call: 1, Name: "Grep"}
 	small := []message.Part{message.TextPart{Text: strings.Repeat("x", 50_000)}}
@@ -382,10 +384,10 @@ func TestResultsAreBounded(t *testing.T) {
 			tasks[i] = store.Task{ID: fmt.Sprintf("k.%d", i+1), Name: "agent:general", Instruction: strings.Repeat("task ", 100), Reason: "completed", Result: strings.Repeat("ä", 50_000)}
 		}
 		got := p.Results(tasks)
-		if len([]rune(got)) > 450_000 {
+		if len([]rune(got)) > 72_000+260*n {
 			t.Errorf("%d results have %d characters", n, len([]rune(got)))
 		}
-		if !strings.Contains(got, "of 50000 characters; the whole is kept in task k.1]") {
+		if !strings.Contains(got, "more characters: read_artifact k.1]") {
 			t.Errorf("%d results: the cut is not told: %.300s", n, got)
 		}
 		var back aggregated

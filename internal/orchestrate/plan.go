@@ -329,6 +329,7 @@ func (pl *planner) as(r role.Role, w wish) (agent.Planned, error) {
 	}
 	planned.Spec, planned.Task = spec, message.Of(message.User, message.KindTask, body)
 	planned.Size = prompt + int64(len(body))/4 + pl.toolTokens(spec) + spec.ContextTokens
+	planned.First = spec.FirstTurn(planned.Size)
 	return planned, nil
 }
 

@@ -12,7 +12,8 @@ import (
 
 // Bounds of what a parent's model is given of its children's results, in
 // characters: a fan-in must not flood its context. The whole results stay in
-// the tasks.
+// the tasks, where read_artifact finds them. The machine counts on these bounds
+// (told in package agent).
 const (
 	allResults = 60_000
 	mostResult = 12_000
@@ -66,7 +67,7 @@ func (p *Performer) Results(tasks []store.Task) string {
 	var out aggregated
 	for _, t := range tasks {
 		_, name, _ := strings.Cut(t.Name, ":") // agent:coder, tool:Bash
-		r := taskResult{AgentID: t.ID, Role: name, Task: cut(t.Instruction, min(taskShare, share), "")}
+		r := taskResult{AgentID: t.ID, Role: name, Task: cut(t.Instruction, min(taskShare, share/2), "")}
 		if t.Reason == string(agent.ReasonCompleted) {
 			r.Outcome.Success = &success{resultOf(t, share)}
 		} else {
@@ -78,7 +79,7 @@ func (p *Performer) Results(tasks []store.Task) string {
 			if text == "" {
 				text = t.Reason
 			}
-			r.Outcome.Failure = &failure{cut(text, share, t.ID), kind, cut(t.Result, share, t.ID)}
+			r.Outcome.Failure = &failure{cut(text, share/2, t.ID), kind, cut(t.Result, share/2, t.ID)}
 		}
 		r.Record = briefly(t.Metadata, share)
 		out.Results = append(out.Results, r)
@@ -145,5 +146,5 @@ func cut(s string, n int, task string) string {
 	if task == "" {
 		return string(r[:n-1]) + "…"
 	}
-	return fmt.Sprintf("%s… [%d of %d characters; the whole is kept in task %s]", string(r[:n]), n, len(r), task)
+	return fmt.Sprintf("%s… [%d more characters: %s %s]", string(r[:n]), len(r)-n, ReadArtifact, task)
 }

@@ -52,6 +52,9 @@ func (pl *planner) resume(input json.RawMessage) (*agent.Plan, error) {
 		tokens += int64(len(row.Parts))/4 + 4
 	}
 	planned := agent.Planned{Role: spec.Role, Priced: spec.Price.Known, Prior: len(rows)}
+	if r, ok := pl.roles.Get(spec.Role); ok {
+		planned.Tokens, planned.Cost = r.MaxTokens, r.MaxCost
+	}
 	spec.Continues, spec.Adopts, spec.Name = old.ID, old.ID, old.Name
 	spec.ContextTokens = tokens
 	if spec.Worktree { // what it left there may be settled: it goes on where its parent works
@@ -63,5 +66,6 @@ func (pl *planner) resume(input json.RawMessage) (*agent.Plan, error) {
 	planned.Spec = spec
 	planned.Task = message.Of(message.User, message.KindTask, in.Task)
 	planned.Size = tokens + int64(len(in.Task))/4 + pl.toolTokens(spec)
+	planned.First = spec.FirstTurn(planned.Size)
 	return &agent.Plan{Background: in.Background, Tasks: []agent.Planned{planned}}, nil
 }

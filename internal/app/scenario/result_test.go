@@ -158,3 +158,28 @@ agents:
 		t.Errorf("the results have %d characters", len(text))
 	}
 }
+
+// TestLongResult: what a parent's model is told of a long result is bounded;
+// the rest it can read in pieces, and nobody else can.
+func TestLongResult(t *testing.T) {
+	t.Parallel()
+	w := begin(t, setup{Script: `
+agents:
+  - match: {role: main}
+    turns:
+      - calls: [{tool: delegate_to_agent, input: {role: general, task: long}}]
+      - calls: [{tool: read_artifact, input: {id: k.1, offset: 29990}}]
+      - calls: [{tool: delegate_to_agent, input: {role: general, task: thief}}]
+      - text: done
+  - match: {task: long}
+    turns: [{text: "` + strings.Repeat("x", 30_000) + `END"}]
+  - match: {task: thief}
+    turns:
+      - calls: [{tool: read_artifact, input: {id: k.1}}, {tool: read_artifact, input: {id: k}}, {tool: read_artifact, input: {id: k.2}}]
+      - text: nothing
+`})
+	w.say("go")
+	w.end()
+	w.wants("x… [18003 more characters: read_artifact k.1]", "result of read_artifact: xxxxxxxxxxEND", "== main/general-2 (k.2)",
+		`failure of read_artifact: there is no artifact "k.1"`, `failure of read_artifact: there is no artifact "k"`, `failure of read_artifact: there is no artifact "k.2"`)
+}

@@ -67,24 +67,38 @@ func TestFirstRequest(t *testing.T) {
 // roles, without their tasks.
 func firstRequests(t *testing.T, kind string) map[string]int {
 	t.Helper()
-	model, err := scripted.Parse("script.yaml", []byte(everyone))
+	task := regexp.MustCompile("task for ([A-Za-z]+)!")
+	sizes := map[string]int{}
+	var mu sync.Mutex
+	config := gateway(t, kind, "{}", everyone, func(body []byte) {
+		if found := task.FindAllSubmatch(body, -1); len(found) == 1 { // the orchestrator sends all of them
+			mu.Lock()
+			defer mu.Unlock()
+			sizes[string(found[0][1])] = len(body) - len(found[0][0])
+		}
+	})
+	w := begin(t, setup{Model: "gateway/m", Config: config})
+	w.say("go")
+	w.end()
+	return sizes
+}
+
+// gateway plays a script as the model gateway/m behind a wire format, and
+// returns the configuration for it. It outlives the processes that call it.
+// What is known of the model can be said; see is shown each request.
+func gateway(t *testing.T, kind, known, script string, see func([]byte)) string {
+	t.Helper()
+	model, err := scripted.Parse("script.yaml", []byte(script))
 	if err != nil {
 		t.Fatal(err)
 	}
 	replies := modelserver.New(model, modelserver.Options{})
-	task := regexp.MustCompile("task for ([A-Za-z]+)!")
-	sizes := map[string]int{}
-	var mu sync.Mutex
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			t.Error(err)
+			return // its process was killed
 		}
-		if found := task.FindAllSubmatch(body, -1); len(found) == 1 { // the orchestrator sends all of them
-			mu.Lock()
-			sizes[string(found[0][1])] = len(body) - len(found[0][0])
-			mu.Unlock()
-		}
+		see(body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		replies.ServeHTTP(w, r)
 	}))
@@ -93,11 +107,6 @@ func firstRequests(t *testing.T, kind string) map[string]int {
 	if slices.Contains([]string{"openai", "openai-responses"}, kind) {
 		base += "/v1"
 	}
-	w := begin(t, setup{
-		Model: "gateway/m", Script: everyone,
-		Config: fmt.Sprintf("model: gateway/m\ntiers: {fast: gateway/m, default: gateway/m, smart: gateway/m}\nproviders:\n  gateway: {kind: %s, base_url: '%s', key: k, models: [m]}\n", kind, base),
-	})
-	w.say("go")
-	w.end()
-	return sizes
+	return fmt.Sprintf("model: gateway/m\ntiers: {fast: gateway/m, default: gateway/m, smart: gateway/m}\n"+
+		"providers:\n  gateway: {kind: %s, base_url: '%s', key: k, models: {m: %s}}\n", kind, base, known)
 }
