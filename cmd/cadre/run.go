@@ -62,6 +62,10 @@ second Ctrl-C ends the command at once and leaves the rest to --resume.
 
 With --json each committed change and each piece of a reply is one line of JSON,
 and the last line has type "done" with the outcome and what the chat has used.
+With --events the lines are sub_agent_start, sub_agent_progress and
+sub_agent_end instead, each with the agent's id, path, role, depth, state,
+turns, tokens and cost; what a nested agent does is the "event" of a
+sub_agent_progress of the agent above it.
 
 Exit codes: 0 completed, 1 failed, 2 wrong command line, 3 stopped by a limit
 (turns, time, tokens, money) or incomplete, 130 cancelled, 143 terminated.`,
@@ -81,7 +85,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong command line, 3 stopped by a limit
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.BoolVar(&o.json, "json", false, "print one JSON object a line")
-	f.BoolVar(&o.events, "events", false, "with --json: only when agents start, get on and end, nested ones within those above them")
+	f.BoolVar(&o.events, "events", false, "a form of --json: when sub-agents start, get on and end, nested ones within those above them")
 	f.BoolVar(&o.resume, "resume", false, "go on with the last unfinished chat, or the one named by --chat, without a new prompt")
 	f.StringVar(&o.chat, "chat", "", "send the prompt to this chat")
 	f.StringVar(&o.cwd, "cwd", "", "the folder the agents work in (default: the current one)")
@@ -133,9 +137,8 @@ func (o *runOptions) check(cmd *cobra.Command, args []string) error {
 			}
 		}
 	}
+	o.json = o.json || o.events
 	switch {
-	case o.events && !o.json:
-		return usage("--events is a form of --json: say both")
 	case o.record != "" && o.replay != "":
 		return usage("--record and --replay exclude each other")
 	case set("chat") && o.chat == "":

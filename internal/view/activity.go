@@ -214,6 +214,10 @@ func Use(tool string, args json.RawMessage) string {
 	case "spawn_agents":
 		tasks, _ := in["tasks"].([]any)
 		return "starting " + Count(len(tasks), "sub-agent")
+	case "delegate_to_agent":
+		return "delegating to " + cmp.Or(text("role"), "a sub-agent") + ": " + text("task")
+	case "continue_agent":
+		return "giving " + cmp.Or(text("agent"), "a sub-agent") + " another task: " + text("task")
 	case "submit_result":
 		return "submitting its result"
 	case "submit_error":
@@ -221,7 +225,7 @@ func Use(tool string, args json.RawMessage) string {
 	case "ask_user":
 		return cmp.Or(text("question"), "a question")
 	}
-	for _, key := range []string{"command", "path", "file_path", "url", "query", "pattern"} {
+	for _, key := range []string{"command", "path", "file_path", "url", "query", "pattern", "target", "task", "agent"} {
 		if s := text(key); s != "" {
 			return Clean(tool) + " " + s
 		}
