@@ -70,7 +70,7 @@ func TestMoney(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			killedEverywhere(t, 12, func() (setup, func(*world)) {
+			killedEverywhere(t, func() (setup, func(*world)) {
 				config := gateway(t, "openai", costly, spends, func([]byte) {})
 				return setup{Model: "gateway/m", Config: config, Limits: agent.Limits{Cost: 1_000_000}}, func(w *world) {
 					w.say("go")
@@ -149,7 +149,7 @@ agents:
 // all tasks of a call, at the parent's cost, wherever the process is killed.
 func TestSummaryContext(t *testing.T) {
 	t.Parallel()
-	killedEverywhere(t, 12, func() (setup, func(*world)) {
+	killedEverywhere(t, func() (setup, func(*world)) {
 		config := gateway(t, "openai", costly, `
 agents:
   - match: {task: "[user] give me"}
