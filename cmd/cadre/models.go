@@ -88,9 +88,21 @@ func noModels(c *catalogue.Catalogue, name string) error {
 
 // environment lists the variables that configure providers.
 func environment() string {
+	const width = 78
 	var b strings.Builder
 	for _, v := range catalogue.Environment() {
-		fmt.Fprintf(&b, "\n  %-10s %s", v.Provider, strings.Join(slices.Concat(v.Keys, v.Bases), ", "))
+		line := fmt.Sprintf("  %-10s", v.Provider)
+		for i, name := range slices.Concat(v.Keys, v.Bases) {
+			if i > 0 {
+				line += ","
+			}
+			if len(line)+len(name) > width {
+				b.WriteString("\n" + line)
+				line = strings.Repeat(" ", 12)
+			}
+			line += " " + name
+		}
+		b.WriteString("\n" + line)
 	}
 	return b.String() + "\n"
 }
