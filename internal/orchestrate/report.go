@@ -31,7 +31,7 @@ type Report struct {
 	Unpriced      bool     `json:"unpriced,omitempty"`
 	Unverified    []string `json:"unverified,omitempty"` // claims of the result that no record bears out
 	Below         *Below   `json:"below,omitempty"`
-	Worktree      string   `json:"worktree,omitempty"`   // where its changes are, if not in the working folder
+	Worktree      string   `json:"worktree,omitempty"` // where its changes are, if not in the working folder
 }
 
 // Below is what the records of the agents below an agent say: what it reports
