@@ -67,6 +67,10 @@ sub_agent_end instead, each with the agent's id, path, role, depth, state,
 turns, tokens and cost; what a nested agent does is the "event" of a
 sub_agent_progress of the agent above it.
 
+While a server runs on the data folder, it does the work, and the command shows
+it; --server names another one. The server goes on if the command is ended by
+anything but Ctrl-C.
+
 Exit codes: 0 completed, 1 failed, 2 wrong command line, 3 stopped by a limit
 (turns, time, tokens, money) or incomplete, 130 cancelled, 143 terminated.`,
 		Example: `  cadre run "Count the Go files in internal/agent and summarise README.md"
