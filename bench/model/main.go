@@ -5,6 +5,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"flag"
@@ -19,8 +20,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"bytes"
 
 	"github.com/cadre-dev/cadre/bench/chat"
 )

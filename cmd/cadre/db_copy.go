@@ -29,7 +29,8 @@ func newDBBackup(g *globals) *cobra.Command {
 		Long: `Writes everything that is stored now into one file that only you can read, also
 while a server or a run is at work; they are not held up. The copy is checked as
 cadre db check and cadre verify --all would, and appears when it is whole: a
-backup that is killed leaves at most a file FILE.partial-…, which can be deleted.
+backup that is killed leaves at most a file FILE.partial-…, which can be
+deleted.
 
 The file holds the conversations and the hashes of tokens, not the log file, the
 configuration or the files that agents work on. cadre db restore puts it back.`,
