@@ -879,6 +879,7 @@ export interface components {
         };
         Approval: {
             action: components["schemas"]["Action"];
+            agent?: string;
             allows?: string[];
             dir?: string;
             input?: unknown;
