@@ -5,4 +5,4 @@
 
 package scenario_test
 
-const sampled = 3
+const sampled = 2
