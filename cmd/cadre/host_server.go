@@ -109,8 +109,8 @@ func (h *serverHost) outcomes(string) (<-chan agent.Outcome, func()) {
 	return h.ends, func() {}
 }
 
-// watch also finds the ends of runs: whenever the orchestrator has worked and
-// has nothing under way, the server is asked whether its run is over.
+// watch also finds the ends of runs: when the orchestrator has worked and has
+// nothing under way, the server is asked whether its run is over.
 func (h *serverHost) watch(ctx context.Context, chat string, since int64) <-chan happening {
 	out := make(chan happening)
 	go func() {
@@ -136,8 +136,9 @@ func (h *serverHost) watch(ctx context.Context, chat string, since int64) <-chan
 }
 
 // progress tells whether a change is about the orchestrator's own work, and
-// whether it has nothing under way after it. Documents are as they are when
-// the change is read, so that the kind of the change counts as well.
+// whether its run may have ended with it: it has nothing under way, and it was
+// not a child that ended, of which there may be a thousand. Documents are as
+// they are when the change is read, so that the kind of the change counts.
 func progress(item feedItem, chat string) (works, rests bool) {
 	c := item.Change
 	if c == nil || c.Agent != chat {
@@ -146,7 +147,7 @@ func progress(item feedItem, chat string) (works, rests bool) {
 	works = c.Type == "user_message" || strings.HasPrefix(c.Type, "model_")
 	for _, d := range c.Docs {
 		if a, ok := d.Data.(store.Agent); ok && a.ID == chat {
-			works, rests = works || a.Busy, !a.Busy
+			works, rests = works || a.Busy, !a.Busy && c.Type != "child_ended"
 		}
 	}
 	return works, rests
