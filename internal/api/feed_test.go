@@ -28,7 +28,7 @@ type follower struct {
 
 func (w *world) follow(t testing.TB, token, path string, header ...string) *follower {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.http.URL+path, nil)
 	w.ok(err)
 	req.Header.Set("Authorization", "Bearer "+token)

@@ -1,0 +1,11 @@
+// How much is much with the race detector, with which SQLite is twenty times as
+// slow.
+
+//go:build race
+
+package api_test
+
+const (
+	manyChats, manyMessages    = 1_000, 5_000
+	manyReaders, manyFollowers = 300, 300
+)
