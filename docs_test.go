@@ -16,7 +16,7 @@ var documents = []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"}
 
 var (
 	codeSpan   = regexp.MustCompile("`([^`\n]+)`")
-	repoPath   = regexp.MustCompile(`^(internal|cmd|web|bench|docs)/\S*$`)
+	repoPath   = regexp.MustCompile(`^(internal|cmd|web|bench|docs|deploy)/\S*$`)
 	makeCall   = regexp.MustCompile(`^\$?\s*make\s+([a-z][a-z0-9-]*)`)
 	makeTarget = regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*):`)
 )
