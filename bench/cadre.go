@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -157,7 +158,7 @@ func (s *server) send(ctx context.Context, chatID, text string) error {
 // events until that returns false. It returns once the subscription stands;
 // the channel tells how it ended.
 func (s *server) follow(ctx context.Context, chatID string, since int64, line func([]byte) bool) (<-chan error, error) {
-	res, err := s.do(ctx, http.MethodGet, fmt.Sprintf("%s/%s/changes?since=%d", chatsPath, chatID, since), nil)
+	res, err := s.do(ctx, http.MethodGet, fmt.Sprintf("%s/%s/changes?since=%d", chatsPath, chatID, since), nil) //nolint:bodyclose // by the goroutine that reads it
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +172,7 @@ func (s *server) follow(ctx context.Context, chatID string, since int64, line fu
 		defer func() { _ = res.Body.Close() }() // it was only read
 		for {
 			text, err := lines.ReadSlice('\n')
-			if err != nil && err != bufio.ErrBufferFull {
+			if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 				ended <- fmt.Errorf("the feed of chat %s ended: %w", chatID, err)
 				return
 			}

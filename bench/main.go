@@ -90,7 +90,7 @@ func run(ctx context.Context, o options) error {
 		}
 		measured++
 		began := time.Now()
-		fmt.Printf("== bar %d: %s\n", i+1, bars[i].title)
+		fmt.Fprintf(os.Stdout, "== bar %d: %s\n", i+1, bars[i].title)
 		s, err := bars[i].run(b, ctx)
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("bar %d: %w", i+1, err))
@@ -98,7 +98,7 @@ func run(ctx context.Context, o options) error {
 			continue
 		}
 		s.print(os.Stdout)
-		fmt.Printf("   (%s)\n", time.Since(began).Round(time.Second))
+		fmt.Fprintf(os.Stdout, "   (%s)\n", time.Since(began).Round(time.Second))
 		all = append(all, s.checks...)
 		if o.quick {
 			continue
@@ -120,10 +120,10 @@ func summary(all []check) {
 	for _, c := range all {
 		if !c.holds {
 			missed++
-			fmt.Println(c)
+			fmt.Fprintln(os.Stdout, c)
 		}
 	}
-	fmt.Printf("%d of %d conditions hold\n", len(all)-missed, len(all))
+	fmt.Fprintf(os.Stdout, "%d of %d conditions hold\n", len(all)-missed, len(all))
 }
 
 // prepare builds what is measured and starts the model server.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 
 	"github.com/cadre-dev/cadre/bench/chat"
 )
@@ -64,15 +63,6 @@ func (m *model) calls(ctx context.Context) (calls []chat.Call, err error) {
 		return nil, err
 	}
 	return calls, json.Unmarshal(b, &calls)
-}
-
-// flying returns how many requests are not answered yet.
-func (m *model) flying(ctx context.Context) (int, error) {
-	b, err := m.get(ctx, "/flying")
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(string(b))
 }
 
 // body returns a request that was kept.

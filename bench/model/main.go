@@ -17,7 +17,6 @@ import (
 	"os/signal"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -45,9 +44,8 @@ func serve(wait time.Duration) error {
 	mux.HandleFunc("POST /v1/chat/completions", m.complete)
 	mux.HandleFunc("POST /reset", m.reset)
 	mux.HandleFunc("GET /log", m.log)
-	mux.HandleFunc("GET /flying", m.flights)
 	mux.HandleFunc("GET /body", m.body)
-	fmt.Printf("http://%s\n", l.Addr())
+	fmt.Fprintf(os.Stdout, "http://%s\n", l.Addr())
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() {
 		<-ctx.Done()
@@ -60,8 +58,7 @@ func serve(wait time.Duration) error {
 }
 
 type model struct {
-	wait   time.Duration
-	flying atomic.Int64
+	wait time.Duration
 
 	mu     sync.Mutex
 	keep   bool // bodies too
@@ -85,11 +82,6 @@ func (m *model) log(w http.ResponseWriter, _ *http.Request) {
 		out[i] = *c
 	}
 	_ = json.NewEncoder(w).Encode(out) // the driver notices
-}
-
-// flights tells how many requests have come and are not answered.
-func (m *model) flights(w http.ResponseWriter, _ *http.Request) {
-	_, _ = fmt.Fprint(w, m.flying.Load()) // the driver notices
 }
 
 // body gives a request that was kept.
@@ -117,8 +109,6 @@ func (m *model) note(s chat.Script, turn int, body []byte, at time.Time) *chat.C
 }
 
 func (m *model) complete(w http.ResponseWriter, r *http.Request) {
-	m.flying.Add(1)
-	defer m.flying.Add(-1)
 	body := make([]byte, max(r.ContentLength, 0))
 	if _, err := io.ReadFull(r.Body, body); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

@@ -260,6 +260,27 @@ func TestFilters(t *testing.T) {
 	})
 }
 
+func TestWaitingTellsWhatIsThere(t *testing.T) {
+	bubble(t, func(t *testing.T, s *source, f *Feed) {
+		sub := f.Subscribe(t.Context(), 0, store.Filter{}, Options{})
+		if wantChange(t, sub, commit(s, f, "c1")); sub.Waiting() {
+			t.Error("something waits, but all was read")
+		}
+		commit(s, f, "c1")
+		commit(s, f, "c1")
+		synctest.Wait()
+		for seq := int64(2); seq <= 3; seq++ {
+			if !sub.Waiting() {
+				t.Errorf("change %d is there, but does not wait", seq)
+			}
+			wantChange(t, sub, seq)
+		}
+		if sub.Waiting() {
+			t.Error("something waits after the last change")
+		}
+	})
+}
+
 func TestSlowSubscriberIsCutOffAndResumes(t *testing.T) {
 	bubble(t, func(t *testing.T, s *source, f *Feed) {
 		slow := f.Subscribe(t.Context(), 0, store.Filter{}, Options{Buffer: 5})

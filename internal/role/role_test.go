@@ -100,6 +100,9 @@ func TestAsTools(t *testing.T) {
 				optional = name
 			}
 		}
+		if found, ok := r.ByTool(x.AsTool.Name); !ok || found.Name != x.Name {
+			t.Errorf("the tool %s leads to role %q", x.AsTool.Name, found.Name)
+		}
 		got := fmt.Sprintf("%s %d %v %s,%s", x.AsTool.Name, c.MaxTurns, tools, schema.Required[0], optional)
 		if got != want || len(c.Delegates) != 0 || c.Uses("spawn_agents") || c.Prompt == "" {
 			t.Errorf("%s: %s, want %s; delegates to %v", role, got, want, c.Delegates)
