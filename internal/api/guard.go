@@ -84,19 +84,24 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lost answers for paths and methods that have no route.
+// lost answers for paths and methods that have no route. Whatever would be
+// written beside the few things that clients write is forbidden, whether there
+// is such a place or not.
 func (s *Server) lost(w http.ResponseWriter, r *http.Request, std http.Handler) {
 	found := &statusOnly{header: http.Header{}}
 	std.ServeHTTP(found, r)
-	switch found.status {
-	case http.StatusMethodNotAllowed:
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch {
+	case found.status == http.StatusMethodNotAllowed && (reads || !strings.HasPrefix(r.URL.Path, "/v1/")):
 		allow := found.header.Get("Allow")
 		w.Header().Set("Allow", allow)
-		s.refuse(w, r, problem(http.StatusMethodNotAllowed, "read_only",
-			fmt.Sprintf("%s is not possible here: agents write this collection, clients read it", r.Method),
-			"what is allowed here: "+allow+"; clients create and manage chats, post messages, answer inbox items and stop things"))
-	case http.StatusMovedPermanently, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		s.refuse(w, r, problem(http.StatusMethodNotAllowed, "method", r.Method+" is not possible here", "what is possible: "+allow))
+	case found.status >= 300 && found.status < 400:
 		std.ServeHTTP(w, r)
+	case !reads && strings.HasPrefix(r.URL.Path, "/v1/"):
+		s.refuse(w, r, problem(http.StatusForbidden, "read_only",
+			fmt.Sprintf("%s %s is not for clients: agents write here, clients read", r.Method, r.URL.Path),
+			"clients create and manage chats, post messages to them, answer inbox items and stop things: /docs lists how"))
 	default:
 		s.refuse(w, r, problem(http.StatusNotFound, "not_found", "there is nothing at this address", "/docs lists what there is"))
 	}

@@ -153,9 +153,17 @@ func TestDoors(t *testing.T) {
 		}
 	}
 	chat, _ := w.newChat("x")
-	a := w.raw(w.token, http.MethodPost, chats+"/"+chat+"/tasks", map[string]any{})
-	if a.status != http.StatusMethodNotAllowed || a.code() != "read_only" || a.header.Get("Allow") == "" {
-		t.Errorf("writing tasks got %d %s", a.status, a.body)
+	for _, write := range []string{
+		"POST /tasks", "PATCH /tasks/x", "DELETE /tasks/x", "POST /sub-agents", "PATCH /sub-agents/x", "POST /sub-agents/x/messages",
+		"DELETE /messages/x", "PUT /messages", "PUT /inbox/x", "DELETE /inbox", "POST /tree", "PUT /artifacts/x", "POST /no/such/place", "PUT ",
+	} {
+		method, path, _ := strings.Cut(write, " ")
+		if a := w.raw(w.token, method, chats+"/"+chat+path, map[string]any{}); a.status != http.StatusForbidden || a.code() != "read_only" {
+			t.Errorf("%s got %d %s", write, a.status, a.body)
+		}
+	}
+	if a := w.raw(w.token, http.MethodPost, "/healthz", nil); a.status != http.StatusMethodNotAllowed || a.header.Get("Allow") == "" {
+		t.Errorf("writing the health got %d %v", a.status, a.header)
 	}
 	// A body over the limit; a list that has not changed.
 	if a := w.raw(w.token, http.MethodPatch, chats+"/"+chat, `{"title":"`+strings.Repeat("x", 2<<20)+`"}`); a.status != http.StatusRequestEntityTooLarge {

@@ -44,6 +44,10 @@ func slimmer(doc map[string]any) {
 				slimmer(p)
 			}
 		}
+		if len(properties) == 0 { // that an object is wanted is all there is to tell
+			delete(doc, "properties")
+			delete(doc, "required")
+		}
 	}
 	for _, key := range []string{"items", "additionalProperties"} {
 		if p, ok := doc[key].(map[string]any); ok {

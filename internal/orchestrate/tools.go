@@ -85,7 +85,8 @@ var decidedSchemas = map[string]string{
 	SubmitResult: resultSchema,
 	SubmitError:  `{"type":"object","required":["error"],"properties":{"error":{"type":"string","minLength":1}}}`,
 	AskUser: `{"type":"object","additionalProperties":false,"properties":{` + questionSchema +
-		`,"questions":{"deprecated":true,"type":"array","minItems":1,"maxItems":4,"items":{"type":"object","required":["question"],"properties":{` + questionSchema + `}}}}}`,
+		`,"questions":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"object","required":["question"],"properties":{` +
+		strings.ReplaceAll(questionSchema, `":{"type"`, `":{"deprecated":true,"type"`) + `}}}}}`, // they are as the outer ones
 }
 
 // needed are the keys of which an input must have one, by tool.
