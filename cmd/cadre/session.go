@@ -121,7 +121,7 @@ func (s *session) atServer(ctx context.Context, dir string) error {
 		return err
 	}
 	defer c.Close()
-	s.host = &serverHost{c: c, anywhere: s.g.server.address != "" && !s.o.placed}
+	s.host = &serverHost{c: c.Patient(absence), anywhere: s.g.server.address != "" && !s.o.placed}
 	return s.run(ctx)
 }
 

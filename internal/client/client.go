@@ -46,6 +46,8 @@ type Client struct {
 	address string
 	token   string
 	http    *http.Client
+
+	patience time.Duration
 }
 
 // New makes a client. Nothing is sent yet.
@@ -95,42 +97,76 @@ func (c *Client) Address() string { return c.address }
 // Close gives idle connections up.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
+// Patient returns a client that, while no server answers, makes requests again
+// for so long, if making them twice is the same as making them once.
+func (c *Client) Patient(d time.Duration) *Client {
+	p := *c
+	p.patience = d
+	return &p
+}
+
+// request is what is asked.
+type request struct {
+	method, path string
+	query        url.Values
+	in, out      any
+	again        bool // twice is the same as once
+}
+
 // call makes one request. The problem of one that is refused is the error:
 // a *wire.Problem.
-func (c *Client) call(ctx context.Context, method, path string, query url.Values, in, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
-	defer cancel()
-	var body io.Reader
-	if in != nil {
-		b, err := json.Marshal(in)
-		if err != nil {
+func (c *Client) call(ctx context.Context, r request) error {
+	var body []byte
+	if r.in != nil {
+		var err error
+		if body, err = json.Marshal(r.in); err != nil {
 			return fmt.Errorf("wording the request: %w", err)
 		}
-		body = bytes.NewReader(b)
 	}
-	res, err := c.send(ctx, method, path, query, body, nil)
-	for tooMany(err) {
+	began, wait := time.Now(), firstWait
+	for {
+		err := c.once(ctx, r, body)
+		switch {
+		case tooMany(err):
+			wait = rateWait
+		case !r.again || !away(err) || time.Since(began) > c.patience:
+			return err
+		}
 		select {
-		case <-time.After(rateWait):
+		case <-time.After(wait):
+			wait = min(2*wait, longWait)
 		case <-ctx.Done():
 			return err
 		}
-		if seeker, ok := body.(io.Seeker); ok {
-			_, _ = seeker.Seek(0, io.SeekStart) // memory: it cannot fail
-		}
-		res, err = c.send(ctx, method, path, query, body, nil)
 	}
+}
+
+// once makes a request one time.
+func (c *Client) once(ctx context.Context, r request, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	var reader io.Reader
+	if r.in != nil {
+		reader = bytes.NewReader(body)
+	}
+	res, err := c.send(ctx, r.method, r.path, r.query, reader, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = res.Body.Close() }() // it is read to its end below
-	if out == nil || res.StatusCode == http.StatusNoContent {
+	if r.out == nil || res.StatusCode == http.StatusNoContent {
 		return nil
 	}
-	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
-		return fmt.Errorf("reading what the server at %s answers: %w", c.address, err)
+	if err := json.NewDecoder(res.Body).Decode(r.out); err != nil {
+		return fmt.Errorf("reading what the server at %s answers: %w (%w)", c.address, ErrUnreachable, err)
 	}
 	return nil
+}
+
+// away tells that there is no server at present.
+func away(err error) bool {
+	var p *wire.Problem
+	return errors.Is(err, ErrUnreachable) || errors.As(err, &p) && p.Status == http.StatusServiceUnavailable
 }
 
 // tooMany tells that the server has to be asked more slowly.
@@ -174,13 +210,13 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 
 func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
 	var out T
-	err := c.call(ctx, http.MethodGet, path, query, nil, &out)
+	err := c.call(ctx, request{method: http.MethodGet, path: path, query: query, out: &out, again: true})
 	return out, err
 }
 
 func post[T any](ctx context.Context, c *Client, path string, in any) (T, error) {
 	var out T
-	err := c.call(ctx, http.MethodPost, path, nil, in, &out)
+	err := c.call(ctx, request{method: http.MethodPost, path: path, in: in, out: &out})
 	return out, err
 }
 

@@ -169,6 +169,41 @@ func TestAsksAgainMoreSlowly(t *testing.T) {
 	}
 }
 
+// TestPatience: while the server is away, what can be made twice is made again,
+// and nothing else.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	c := newClient(t, func(n int, w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		switch n {
+		case 0:
+			problem(w, http.StatusServiceUnavailable, "shutting_down")
+		case 1, 3:
+			panic(http.ErrAbortHandler)
+		case 2:
+			w.Header().Set("Content-Length", "100") // cut off
+			fmt.Fprint(w, `{"id":`)
+		default:
+			fmt.Fprint(w, `{"id":"msg-1"}`)
+		}
+	}).Patient(time.Minute)
+	if m, err := c.Post(t.Context(), "c", wire.NewMessage{ID: "msg-1", Text: "x"}); err != nil || m.ID != "msg-1" || asked.Load() != 5 {
+		t.Errorf("%+v %v after %d requests", m, err, asked.Load())
+	}
+	down := newClient(t, func(int, http.ResponseWriter, *http.Request) {
+		asked.Add(1)
+		panic(http.ErrAbortHandler)
+	})
+	asked.Store(0)
+	if _, err := down.Patient(time.Minute).Post(t.Context(), "c", wire.NewMessage{Text: "x"}); !errors.Is(err, client.ErrUnreachable) || asked.Load() != 1 {
+		t.Errorf("a message without an id: %v after %d requests", err, asked.Load())
+	}
+	if _, err := down.Me(t.Context()); !errors.Is(err, client.ErrUnreachable) {
+		t.Errorf("without patience: %v", err)
+	}
+}
+
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"", "127.0.0.1:7777", "ftp://a", "http://", "unix:/x", "http://%zz"} {

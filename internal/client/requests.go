@@ -57,7 +57,9 @@ func (c *Client) Run(ctx context.Context, chat string) (wire.Run, error) {
 
 // Post sends a message; the same id twice is one message.
 func (c *Client) Post(ctx context.Context, chat string, m wire.NewMessage) (wire.Message, error) {
-	return post[wire.Message](ctx, c, chatPath(chat)+"/messages", m)
+	var out wire.Message
+	err := c.call(ctx, request{method: http.MethodPost, path: chatPath(chat) + "/messages", in: m, out: &out, again: m.ID != ""})
+	return out, err
 }
 
 // Agents reads all agents of a chat, parents before children.
@@ -131,7 +133,7 @@ func (c *Client) Stop(ctx context.Context, id string) error {
 	if id == ChatOf(id) {
 		path = chatPath(id)
 	}
-	return c.call(ctx, http.MethodPost, path+"/stop", nil, nil, nil)
+	return c.call(ctx, request{method: http.MethodPost, path: path + "/stop", again: true})
 }
 
 // Users lists the users.
@@ -147,7 +149,7 @@ func (c *Client) AddUser(ctx context.Context, name string) (wire.User, error) {
 
 // RemoveUser shuts a user out.
 func (c *Client) RemoveUser(ctx context.Context, id string) error {
-	return c.call(ctx, http.MethodDelete, "/v1/users/"+url.PathEscape(id), nil, nil, nil)
+	return c.call(ctx, request{method: http.MethodDelete, path: "/v1/users/" + url.PathEscape(id)})
 }
 
 // Tokens lists tokens and sessions.
@@ -163,5 +165,5 @@ func (c *Client) CreateToken(ctx context.Context, in wire.NewToken) (wire.Token,
 
 // RevokeToken revokes a token or a session.
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
-	return c.call(ctx, http.MethodDelete, "/v1/tokens/"+url.PathEscape(id), nil, nil, nil)
+	return c.call(ctx, request{method: http.MethodDelete, path: "/v1/tokens/" + url.PathEscape(id)})
 }
