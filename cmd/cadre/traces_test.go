@@ -127,3 +127,26 @@ func TestTracesOfKilledRuns(t *testing.T) {
 		t.Error("a span carries what was said, or a key")
 	}
 }
+
+// TestTracesOfAServer: what a server does is traced, too, and shutting down
+// sends the rest.
+func TestTracesOfAServer(t *testing.T) {
+	t.Parallel()
+	h := &heard{parents: map[string]string{}, docs: map[string]bool{}}
+	collector := httptest.NewServer(h)
+	t.Cleanup(collector.Close)
+	f := newFolder(t)
+	f.env = []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + collector.URL + "/v1/traces"}
+	s := f.server()
+	chat := done(t, f.run(0, "run", "--json", "--model", script(t, "crash.yaml"), "go").out).Chat
+	if r := s.end(); r.code != 0 {
+		t.Fatalf("exit code %d\n%s", r.code, r.errs)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, id := range []string{chat, chat + ".1", chat + ".3.1", chat + "-t1.1", chat + "-c1.0"} {
+		if !h.docs[id] {
+			t.Errorf("the collector never heard of %s", id)
+		}
+	}
+}
