@@ -117,6 +117,18 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// TestBatches: what was sent in one batch is not sent in the next.
+func TestBatches(t *testing.T) {
+	c := newCollector(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+	w := newWorld(t, works)
+	w.work()
+	w.until("the first batch", func() bool { return len(c.all()) >= strings.Count(wholeTree, "\n") })
+	w.say("hush, again")
+	w.close()
+	wantTraces(t, c)
+}
+
 func TestAttributes(t *testing.T) {
 	c := newCollector(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", c.URL+"/v1/traces")
