@@ -175,6 +175,7 @@ func TestEveryEndpoint(t *testing.T) {
 	w.want(http.StatusUnprocessableEntity, http.MethodPost, at+"/fork", wire.Fork{Message: said.Items[1].ID})
 
 	w.manage(chat, sub)
+	w.want(http.StatusOK, http.MethodPost, "/v1/providers/anthropic/test", nil)
 	w.administer()
 
 	get("/healthz", nil)
@@ -260,7 +261,7 @@ func (w *world) lastSeq() string {
 func (w *world) administer() {
 	t := w.t
 	t.Helper()
-	for _, path := range []string{"/v1/roles", "/v1/models", "/v1/stats?by=day", "/v1/stats?by=agent", "/v1/users", "/v1/tokens?kind=token", "/v1/audit?limit=2", "/v1/audit?action=inbox.answer"} {
+	for _, path := range []string{"/v1/roles", "/v1/models", "/v1/providers", "/v1/policy", "/v1/stats?by=day", "/v1/stats?by=agent", "/v1/users", "/v1/tokens?kind=token", "/v1/audit?limit=2", "/v1/audit?action=inbox.answer"} {
 		w.want(http.StatusOK, http.MethodGet, path, nil)
 	}
 	w.want(http.StatusOK, http.MethodGet, "/v1/policy", nil)

@@ -33,8 +33,12 @@ func (p *Performer) Title(ctx context.Context, chat string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	model, err := p.models.Tier(titleTier, first(root.Models))
-	if err != nil || model.Lane == "" {
+	own, err := p.models.Find(first(root.Models))
+	if err != nil || own.Lane == "" { // nothing of a simulation goes to a vendor
+		return "", err
+	}
+	model, err := p.models.Tier(titleTier, own.Ref)
+	if err != nil {
 		return "", err
 	}
 	said, err := p.chatText(ctx, chat)
@@ -59,5 +63,6 @@ func (p *Performer) Title(ctx context.Context, chat string) (string, error) {
 	answer := message.Message{Parts: reply.Parts}
 	spent, known := model.spent(reply.Usage, len(said), answer.Size())
 	p.charge(ctx, chat, agent.Charged{Spent: spent, Priced: known, Info: info})
-	return strings.Trim(strings.TrimSpace(answer.Text()), `"'“”„«»*#. `), nil
+	plain := strings.NewReplacer("**", "", "`", "").Replace(strings.TrimSpace(answer.Text()))
+	return strings.Trim(plain, `"'“”„«»*#. `), nil
 }

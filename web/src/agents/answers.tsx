@@ -3,7 +3,7 @@
 import { Check, MessageSquareReply } from "lucide-react";
 import { useState } from "react";
 import { approvalOf, type Answer, type Item } from "../api/types";
-import { write } from "../state/store";
+import { useStore, write } from "../state/store";
 import { questions, type Question } from "../text/activity";
 import { clean } from "../text/format";
 import { DiffText, looksLikeDiff } from "../ui/diff";
@@ -33,18 +33,22 @@ export function ApprovalBody({ item, give, busy }: BodyProps) {
   const [denying, setDenying] = useState(false);
   const [why, setWhy] = useState("");
   const detail = approvalOf(item);
+  const home = useStore((s) => s.data.chats[item.chatId]?.dir);
   const action = clean(item.action);
   return (
     <>
       {detail?.tool && (
         <p className="mb-1.5 text-small text-soft">
           {detail.tool}
-          {detail.dir && (
-            <>
-              {" "}
-              in <span className="font-mono">{clean(detail.dir)}</span>
-            </>
-          )}
+          {detail.dir &&
+            (detail.dir === home ? (
+              <span title={clean(detail.dir)}> in the chat's folder</span>
+            ) : (
+              <>
+                {" "}
+                in <span className="font-mono">{clean(detail.dir)}</span>
+              </>
+            ))}
           {detail.action?.hosts?.length ? ` · ${detail.action.hosts.join(", ")}` : ""}
         </p>
       )}
