@@ -55,6 +55,8 @@ const (
 type ChatRow struct {
 	Chat
 	State    string `json:"state"`
+	Recorded string `json:"recordedStatus"`          // how its last run ended
+	Bailout  string `json:"bailoutReason,omitempty"` // and why, if it stopped early
 	Live     int    `json:"liveChildren"`
 	Turns    int    `json:"turns"`
 	Tokens   int64  `json:"tokens"`

@@ -99,6 +99,8 @@ test("one of three is stopped, the others go on", async () => {
   await shot(tab, "stopped");
   await tab.getByRole("button", { name: "Stop", exact: true }).click();
   await agents.getByRole("button", { name: /^general-3, cancelled/ }).waitFor();
+  await tab.getByText("3 tasks ended").waitFor();
+  await tab.getByText("You stopped it.").waitFor();
   assert.deepEqual(errors, []);
   await context.close();
 });

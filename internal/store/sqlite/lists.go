@@ -15,7 +15,7 @@ import (
 var _ store.Lists = (*Store)(nil)
 
 const (
-	chatRowColumns = chatColumns + `, a.status, a.live, a.turns, a.tokens + a.child_tokens, a.cost + a.child_cost, a.unpriced,
+	chatRowColumns = chatColumns + `, a.status, a.recorded, a.bailout, a.live, a.turns, a.tokens + a.child_tokens, a.cost + a.child_cost, a.unpriced,
   (SELECT count(*) FROM inbox i WHERE i.chat = c.n AND i.status = 'open'), ifnull(r.seq, 0),
   ifnull((SELECT e.id FROM events e WHERE e.agent = a.n AND e.type = 'model_replied' ORDER BY e.id DESC LIMIT 1), 0)`
 	listChatsSQL = `SELECT ` + chatRowColumns + `, %s, c.n FROM chats c JOIN agents a ON a.id = c.id LEFT JOIN read_marks r ON r.n = c.n WHERE c.user = ?`
@@ -137,7 +137,7 @@ func paged[T any](ctx context.Context, s *Store, doing string, q *selection, w s
 func scanChatRow(c *columns) (store.ChatRow, error) {
 	chat, err := scanChat(c)
 	return store.ChatRow{
-		Chat: chat, State: c.text(), Live: c.int(), Turns: c.int(), Tokens: c.int64(), Cost: c.int64(), Unpriced: c.bool(),
+		Chat: chat, State: c.text(), Recorded: c.text(), Bailout: c.text(), Live: c.int(), Turns: c.int(), Tokens: c.int64(), Cost: c.int64(), Unpriced: c.bool(),
 		Waiting: c.int(), Read: c.int64(), Replied: c.int64(),
 	}, err
 }

@@ -9,6 +9,7 @@ import { ClosedLine, ItemCard } from "../agents/card";
 import { olderMessages } from "../state/load";
 import { waiting } from "../state/select";
 import { useStore } from "../state/store";
+import { clean } from "../text/format";
 import { shown } from "../text/states";
 import { showPanel, useRoute } from "../ui/route";
 import { entries, type Entry } from "./entries";
@@ -182,15 +183,17 @@ function OwnItems({ chat }: { chat: string }) {
 function Working({ chat }: { chat: string }) {
   const state = useStore((s) => s.data.agents[chat]?.state ?? "idle");
   const error = useStore((s) => s.data.agents[chat]?.error ?? "");
+  const stopped = useStore((s) => s.data.agents[chat]?.recordedStatus === "cancelled");
   if (shown(state).live)
     return (
       <div className="-mx-1">
         <AgentRow id={chat} open={(id) => showPanel(`agent:${id}`)} />
       </div>
     );
+  if (stopped) return <p className="text-row text-faint">You stopped it. What was done is kept; write to go on.</p>;
   return (
     <p role="alert" className="rounded-lg bg-red-wash px-3 py-2 text-row">
-      It stopped: {error}
+      It ended early: {clean(error)}. What was done is kept; write to go on.
     </p>
   );
 }

@@ -46,6 +46,8 @@ function Progress({ list }: { list: readonly Agent[] }) {
   const bad = list.filter((a) => shown(a.state).bad).length;
   const now = useNow(live.length > 0);
   const done = list.length - live.length;
+  const good = list.every((a) => a.state === "completed" || a.state === "superseded");
+  const cancelled = list.filter((a) => a.state === "cancelled").length;
   const cost = list.reduce((n, a) => n + used(a).cost, 0);
   const known = list.every((a) => !a.unpriced);
   const longest = Math.max(0, ...list.map((a) => elapsed(a, now)));
@@ -53,11 +55,7 @@ function Progress({ list }: { list: readonly Agent[] }) {
   return (
     <span className="flex min-w-0 flex-1 items-center gap-2">
       <span className="shrink-0 font-medium">
-        {live.length > 0
-          ? `${done} of ${count(list.length, "task")} done`
-          : list.length === 1
-            ? "Task done"
-            : `${count(list.length, "task")} done`}
+        {live.length > 0 ? `${done} of ${count(list.length, "task")} done` : `${count(list.length, "task")} ${good ? "done" : "ended"}`}
       </span>
       {bad > 0 && (
         <span className="flex shrink-0 items-center gap-1 text-small font-medium text-red">
@@ -65,6 +63,7 @@ function Progress({ list }: { list: readonly Agent[] }) {
           {bad} not completed
         </span>
       )}
+      {cancelled > 0 && <span className="shrink-0 text-small text-faint">{cancelled} cancelled</span>}
       {live.length > 0 && list.length > 1 && (
         <span aria-hidden className="hidden h-1 max-w-28 flex-1 overflow-hidden rounded bg-line sm:block">
           <span className="block h-full rounded bg-blue transition-[width]" style={{ width: `${(done / list.length) * 100}%` }} />

@@ -77,6 +77,8 @@ function putOrchestrator(state: State, agent: Agent): State {
   const row: Chat = {
     ...chat,
     state: agent.state,
+    recordedStatus: agent.recordedStatus,
+    bailoutReason: agent.bailoutReason ?? "",
     liveChildren: agent.liveChildren ?? 0,
     turns: agent.turns,
     tokens: agent.tokens + (agent.childTokens ?? 0),

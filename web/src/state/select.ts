@@ -96,10 +96,14 @@ export const textOf = (m: Message) => m.parts.flatMap((p) => (p.type === "text" 
 /** A chat works while its orchestrator or anyone below does. */
 export const isBusy = (state: string | undefined) => Boolean(state && shown(state).live);
 
-/** The state an agent is shown with: an orchestrator at rest is done, or new. */
-export function stateOf(a: Pick<Agent, "state" | "turns" | "error" | "parent">): string {
+const early: Record<string, string> = { max_iterations: "max_turns", budget: "budget", partial: "partial", interrupted: "interrupted" };
+
+/** The state an agent is shown with: an orchestrator at rest is new, or shown as its last run ended. */
+export function stateOf(a: Pick<Agent, "state" | "turns" | "recordedStatus" | "bailoutReason" | "parent">): string {
   if (a.parent || a.state !== "idle") return a.state;
-  return a.error ? "failed" : a.turns > 0 ? "completed" : "idle";
+  if (a.turns === 0) return "idle";
+  if (a.recordedStatus === "failed") return early[a.bailoutReason ?? ""] ?? "failed";
+  return a.recordedStatus === "cancelled" || a.recordedStatus === "timeout" ? a.recordedStatus : "completed";
 }
 
 /** The state a chat is shown with: what waits for the user first. */

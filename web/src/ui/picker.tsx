@@ -77,7 +77,7 @@ export function Picker({
         {button}
       </button>
       {open && (
-        <div className="appears absolute bottom-9 left-0 z-40 w-80 max-w-[calc(100vw-64px)] overflow-hidden rounded-lg border border-line bg-canvas shadow-lg">
+        <div className="appears absolute bottom-9 left-0 z-40 w-80 max-w-[70vw] overflow-hidden rounded-lg border border-line bg-canvas shadow-lg">
           <input
             autoFocus
             role="combobox"

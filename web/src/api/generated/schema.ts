@@ -929,6 +929,7 @@ export interface components {
         };
         ChatRow: {
             archived?: boolean;
+            bailoutReason?: string;
             /** Format: int64 */
             costMicros: number;
             /** Format: int64 */
@@ -940,6 +941,7 @@ export interface components {
             model: string;
             /** Format: int64 */
             readSeq: number;
+            recordedStatus: string;
             /** Format: int64 */
             repliedSeq: number;
             role: string;
