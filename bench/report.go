@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -93,9 +94,13 @@ func (b *bench) about(ctx context.Context, began time.Time) string {
 		}
 		return strings.TrimSpace(string(text))
 	}
+	warning := ""
+	if load, err := strconv.ParseFloat(b.load, 64); err == nil && load > float64(runtime.NumCPU())/2 {
+		warning = " **The machine was busy with other things before the run began: times, and to a lesser degree CPU, are worse than they would be.**"
+	}
 	return fmt.Sprintf("%s UTC; %d × %s, %s memory, Linux %s; %s; Cadre %s; %s. Load average at the start of the run %s, now %s (what is measured is part of it).",
 		began.UTC().Format("2006-01-02 15:04"), runtime.NumCPU(), line("/proc/cpuinfo", "model name"), line("/proc/meminfo", "MemTotal"),
-		line("/proc/sys/kernel/osrelease", ""), runtime.Version(), out("git", "describe", "--always", "--dirty"), b.peers(), b.load, loadAverage())
+		line("/proc/sys/kernel/osrelease", ""), runtime.Version(), out("git", "describe", "--always", "--dirty"), b.peers(), b.load, loadAverage()) + warning
 }
 
 // peers are the versions of what Cadre is measured beside, as they were built.
