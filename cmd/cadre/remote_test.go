@@ -36,7 +36,7 @@ func TestSameThroughServer(t *testing.T) {
 		{0, []string{"--model", script(t, "slow.yaml"), "hello"}},
 		{0, []string{"--model", "offline", "Count the Go files in . and summarise README.md"}},
 		{exitFailed, []string{"--json", "--model", script(t, "submit.yaml"), "go"}},
-		{0, []string{"--json", "--events", "--model", script(t, "hundred.yaml"), "go"}},
+		{0, []string{"--json", "--events", "--model", script(t, "asks.yaml"), "go"}},
 		{0, []string{"--json", "--model", script(t, "asks.yaml"), "go"}}, // nobody can be asked
 		{exitFailed, []string{"--model", script(t, "fails.yaml"), "go"}},
 		{exitFailed, []string{"--json", "--model", script(t, "refusing.yaml"), "go"}},
@@ -246,7 +246,7 @@ func TestFeedThroughKills(t *testing.T) {
 		if _, err := c.Post(ctx, chat, wire.NewMessage{Text: fmt.Sprint("go ", round)}); err != nil {
 			t.Fatal(err)
 		}
-		most := 1 + r.IntN(12)
+		most := 1 + r.IntN(5)
 		for item, err := range c.Follow(ctx, client.Feed{Since: last(), Patience: patience}) {
 			if err != nil {
 				t.Fatal(err)
