@@ -72,7 +72,7 @@ func testListChats(s *suite, l Served) {
 	s.ok(err)
 	c, err := l.Chat(s.ctx(), "c3")
 	s.ok(err)
-	s.equal(rows, []store.ChatRow{{Chat: *c, State: "idle", Live: 2, Turns: 2, Tokens: 15, Cost: 150, Waiting: 1, Read: 9}}, "a row")
+	s.equal(rows, []store.ChatRow{{Chat: *c, State: "idle", Recorded: "running", Live: 2, Turns: 2, Tokens: 15, Cost: 150, Waiting: 1, Read: 9}}, "a row")
 }
 
 func testListAgents(s *suite, l Served) {
