@@ -384,7 +384,11 @@ func taskOf(history []message.Message) string {
 
 func (p *Performer) replied(ctx context.Context, job engine.Job, call agent.CallModel, reply *llm.Reply, model Model, info agent.CallInfo) agent.Event {
 	body := message.Message{Role: message.Assistant, Kind: message.KindReply, Parts: reply.Parts}
-	spent, priced := model.spent(reply.Usage, p.sent(job), body.Size())
+	read := 0
+	if reply.Usage.Total() == 0 { // only then is it estimated, as that looks at the whole history
+		read = p.sent(job)
+	}
+	spent, priced := model.spent(reply.Usage, read, body.Size())
 	ev := agent.ModelReplied{
 		Turn: call.Turn, Try: call.Try, Stop: agent.Stop(reply.Stop),
 		Text:   strings.TrimSpace(body.Text()) != "",

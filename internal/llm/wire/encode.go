@@ -72,7 +72,7 @@ type kept struct {
 
 	history []byte
 	groups  []Group
-	prints  []uint64 // of the messages in history
+	prints  []imprint // of the messages in history
 }
 
 func (k *kept) update(f *Format, req *llm.Request) (err error) {
@@ -101,7 +101,7 @@ func sameTool(a, b llm.Tool) bool {
 // it goes on in msgs.
 func (k *kept) truncate(msgs []message.Message) {
 	same := 0
-	for same < len(k.prints) && same < len(msgs) && k.prints[same] == fingerprint(&msgs[same]) {
+	for same < len(k.prints) && same < len(msgs) && k.prints[same].of(&msgs[same]) {
 		same++
 	}
 	n := len(k.groups)
@@ -151,10 +151,27 @@ func (k *kept) add(f *Format, model string, group []message.Message) error {
 	}
 	k.history = out
 	for i := range group {
-		k.prints = append(k.prints, fingerprint(&group[i]))
+		k.prints = append(k.prints, imprintOf(&group[i]))
 	}
 	k.groups = append(k.groups, Group{len(k.prints), len(out), mark})
 	return nil
+}
+
+// imprint recognises a message. The parts of a message are never changed: one
+// that has the same parts in the same place is the same, which spares a long
+// history a look at each of its texts in every turn.
+type imprint struct {
+	parts []message.Part
+	hash  uint64
+}
+
+func imprintOf(m *message.Message) imprint { return imprint{parts: m.Parts, hash: fingerprint(m)} }
+
+func (p imprint) of(m *message.Message) bool {
+	if n := len(m.Parts); n > 0 && n == len(p.parts) && &m.Parts[0] == &p.parts[0] {
+		return true
+	}
+	return p.hash == fingerprint(m)
 }
 
 // fingerprint tells one message from another well enough to notice that a memo
