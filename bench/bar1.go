@@ -145,7 +145,7 @@ func (b *bench) contend(ctx context.Context, name string, n int, sizes string) (
 }
 
 // contendOurs measures Cadre: a new server on a new data folder. Its CPU time
-// counts from the message on, as the peers have no server to start; the bar
+// counts from the creation of the chat on, as the peers have no server to start; the bar
 // judges that.
 func (b *bench) contendOurs(ctx context.Context, n int) (got sample, err error) {
 	data, err := os.MkdirTemp(b.dir, "data-")
