@@ -8,7 +8,8 @@ const largest = 10 << 20;
 export async function readFiles(files: Iterable<File>): Promise<{ read: Attachment[]; refused: string[] }> {
   const read: Attachment[] = [];
   const refused: string[] = [];
-  for (const file of files) {
+  // The browser empties its list once the event that brought it is over.
+  for (const file of [...files]) {
     if (file.size === 0 || file.size > largest) refused.push(`${file.name} is ${file.size === 0 ? "empty" : "larger than 10 MB"}.`);
     else read.push({ name: file.name || "picture.png", mediaType: file.type || "text/plain", data: await base64(file) });
   }
