@@ -1,7 +1,7 @@
 // Numbers and texts as people read them.
 
 import { describe, expect, it } from "vitest";
-import { ago, clean, count, duration, firstLine, money, took, tokens } from "./format";
+import { ago, clean, count, duration, firstLine, money, plain, took, tokens } from "./format";
 
 describe("format", () => {
   it.each([
@@ -44,5 +44,6 @@ describe("format", () => {
   it("counts", () => expect([count(1, "agent"), count(1200, "agent")]).toEqual(["1 agent", "1,200 agents"]));
   it("leaves out what could make a text look like another", () =>
     expect(clean("rm \u202etxt.exe\u0007\u2066 -rf\n\tx")).toBe("rm txt.exe -rf\n\tx"));
+  it("takes signs of Markdown out, but not of code", () => expect(plain("## **2** files match `**/*`")).toBe("2 files match **/*"));
   it("finds the first line that says something", () => expect(firstLine("\n  \n a  b \nc")).toBe("a b"));
 });

@@ -84,9 +84,9 @@ export function modelName(model: string): string {
   return clean(model.startsWith("scripted:") ? `script ${model.slice(model.lastIndexOf("/") + 1).replace("scripted:", "")}` : model);
 }
 
-/** plain takes the signs of Markdown out of a line. */
+/** plain takes the signs of Markdown out of a line; what is code stays as it is. */
 export const plain = (text: string) =>
   text
-    .replace(/\*\*|__|`/g, "")
+    .replace(/`([^`]*)`|\*\*|__|`/g, (_, code: string | undefined) => code ?? "")
     .replace(/^#+\s*/, "")
     .replace(/^[-*]\s+/, "");
