@@ -66,6 +66,6 @@ before anything acts on it, so that a crash loses nothing.`,
 	root.PersistentFlags().StringVar(&g.data, "data", "",
 		"the data folder (default: $CADRE_HOME, else cadre in the XDG data folder, ~/.local/share)")
 	root.AddCommand(newRun(g), newChat(g), newInbox(g), newStop(g), newPS(g), newTail(g), newShow(g), newVerify(g), newDB(g), newModels(), newDoctor(g), newVersion(), newDev())
-	root.AddCommand(newAgentsCommand(), newServe(g), newHealth(g), newUsers(g), newTokens(g))
+	root.AddCommand(newAgentsCommand(), newServe(g), newOpen(g), newHealth(g), newUsers(g), newTokens(g))
 	return root
 }

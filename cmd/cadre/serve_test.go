@@ -133,6 +133,10 @@ func TestServeLetsItsOwnerIn(t *testing.T) {
 	wantStatus(t, http.StatusOK, me, "Cookie", pair)
 	wantStatus(t, http.StatusForbidden, me, "Cookie", pair, "Origin", "http://evil.example")
 	wantStatus(t, http.StatusUnauthorized, s.link) // it works once
+	more := strings.TrimSpace(f.run(0, "open", "--print").out)
+	if res := get(t, noRedirects, more); res.status != http.StatusSeeOther || res.header.Get("Set-Cookie") == "" {
+		t.Errorf("the link of cadre open, %s, leads to %d", more, res.status)
+	}
 	if body := wantStatus(t, http.StatusOK, s.address+"/"); !strings.Contains(body, "<!doctype html>") {
 		t.Errorf("the page is %.100s", body)
 	}
@@ -155,6 +159,7 @@ func TestServeLetsItsOwnerIn(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(f.data, "server.json")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("server.json is left: %v", err)
 	}
+	f.run(exitFailed, "open").wants(t, "no server runs", "cadre serve --open")
 	again := f.server() // the session outlives the server, the token stays
 	wantStatus(t, http.StatusOK, again.address+"/v1/users/me", bearer(f.token())...)
 	again.end()

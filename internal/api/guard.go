@@ -193,7 +193,7 @@ func (s *Server) identify(r *http.Request) (access.Identity, error) {
 }
 
 func unauthorised(detail string) error {
-	return problem(http.StatusUnauthorized, "unauthorised", detail, "send `Authorization: Bearer TOKEN`, or open the address that `cadre serve` printed")
+	return problem(http.StatusUnauthorized, "unauthorised", detail, "send `Authorization: Bearer TOKEN`, or sign in with `cadre open`")
 }
 
 // sameOrigin refuses requests that another site's page makes with our cookie.

@@ -141,8 +141,9 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, access.ErrCode):
 		s.auditAs(r.Context(), store.Audit{At: ms(s.cfg.Now()), Action: "login.refused", Target: "code", Address: address(r)})
-		if _, stranger := s.identify(r); stranger != nil {
-			s.refuse(w, r, problem(http.StatusUnauthorized, "code", err.Error(), "make a new one: `cadre serve` prints it at its start"))
+		_, stranger := s.identify(r)
+		if stranger != nil && !strings.Contains(r.Header.Get("Accept"), "text/html") { // a browser's page says how to sign in
+			s.refuse(w, r, problem(http.StatusUnauthorized, "code", err.Error(), "make a new one with `cadre open`"))
 			return
 		}
 	case err != nil:

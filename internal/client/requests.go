@@ -167,3 +167,8 @@ func (c *Client) CreateToken(ctx context.Context, in wire.NewToken) (wire.Token,
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
 	return c.call(ctx, request{method: http.MethodDelete, path: "/v1/tokens/" + url.PathEscape(id)})
 }
+
+// CreateCode makes a code that opens the page once.
+func (c *Client) CreateCode(ctx context.Context) (wire.Code, error) {
+	return post[wire.Code](ctx, c, "/v1/codes", nil)
+}

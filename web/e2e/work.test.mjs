@@ -25,6 +25,18 @@ test("first run: the address signs in, the example starts three sub-agents", asy
   await shot(tab, "example");
   assert.deepEqual(errors, []);
   await context.close();
+  const stranger = await world.browser.newContext();
+  const used = await world.tab(stranger, new URL(world.entry).pathname + new URL(world.entry).search);
+  await used.tab.getByRole("heading", { name: "Sign in to Cadre" }).waitFor();
+  await sound(used.tab, "signing in");
+  await shot(used.tab, "sign-in");
+  await used.tab.getByLabel("Or use a token").fill("wrong");
+  await used.tab.keyboard.press("Enter");
+  await used.tab.getByRole("alert").waitFor();
+  await used.tab.getByLabel("Or use a token").fill(world.token);
+  await used.tab.keyboard.press("Enter");
+  await used.tab.getByRole("navigation", { name: "Chats" }).waitFor();
+  await stranger.close();
 });
 
 test("nested delegation, a question answered from the chat, approvals at depth 2 in two windows", async () => {

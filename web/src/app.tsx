@@ -8,6 +8,7 @@ import { InboxPage } from "./pages/inbox";
 import { NewPage } from "./pages/new";
 import { OpenSidebar, Page } from "./pages/page";
 import { Sidebar } from "./pages/sidebar";
+import { SignIn } from "./pages/signin";
 import { start } from "./state/load";
 import { useStore } from "./state/store";
 import { Boundary } from "./ui/boundary";
@@ -30,10 +31,12 @@ export function App() {
   const [sheet, setSheet] = useState(false);
   const [over, setOver] = useState<"" | "palette" | "help" | "stop">("");
   const broken = useStore((s) => s.broken);
+  const stranger = useStore((s) => s.stranger);
   const ready = useStore((s) => s.ready);
   useEffect(() => void start(), []);
   useEffect(() => setSheet(false), [route]);
   useKeys(setOver);
+  if (stranger) return <SignIn />;
   if (broken && !ready)
     return (
       <div className="mx-auto max-w-lg pt-24">

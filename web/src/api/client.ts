@@ -47,6 +47,7 @@ const the = (chat: string) => ({ path: { user: "me", chat } });
 const one = (chat: string, agent: string) => ({ path: { user: "me", chat, agent } });
 
 export const api = {
+  signIn: (token: string) => told(client.POST("/v1/session", { body: { token } })),
   me: () => told(client.GET(root, { params: { path: me } })),
   settings: () => told(client.GET(`${root}/settings`, { params: { path: me } })),
   putSettings: (body: Record<string, unknown>) => told(client.PUT(`${root}/settings`, { params: { path: me }, body })),

@@ -30,7 +30,7 @@ export function Connection() {
         {link === "connecting"
           ? "Connecting"
           : link === "refused"
-            ? "Not signed in any more; open the address that cadre serve prints"
+            ? "Not signed in any more; cadre open opens the page anew"
             : `Not connected; trying again${left > 1000 ? ` in ${took(Math.round(left / 1000) * 1000)}` : ""}`}
       </span>
       {link === "waiting" && (

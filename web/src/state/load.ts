@@ -40,11 +40,11 @@ export async function start(): Promise<void> {
       all(api.inbox),
     ]);
     update((s) => mergeItems(mergeChats({ ...s, me }, [...chats.items, ...archived.items]), items));
-    write({ ready: true, broken: "", moreChats: chats.next ?? "" });
+    write({ ready: true, broken: "", stranger: false, moreChats: chats.next ?? "" });
     const options = { url: api.userFeed(), since: me.seq, on: take, link: showLink, gone: () => void start() };
     userFeed = sharing ? share({ ...options, ...sharing }) : subscribe(options);
   } catch (err) {
-    write({ broken: reason(err), ready: false });
+    write({ broken: reason(err), stranger: err instanceof Problem && err.status === 401, ready: false });
     if (!(err instanceof Problem) || err.status === 0 || err.status >= 500) setTimeout(() => void start(), 3000);
   }
 }

@@ -27,6 +27,8 @@ export interface Store {
   retryAt: number;
   /** Why the page cannot be shown at all. */
   broken: string;
+  /** Nobody is signed in here. */
+  stranger: boolean;
   ready: boolean;
   /** Chats whose snapshot is here, or why it is not. */
   opened: Readonly<Record<string, "loading" | "ready" | string>>;
@@ -45,6 +47,7 @@ export const useStore = create<Store>(() => ({
   link: "connecting",
   retryAt: 0,
   broken: "",
+  stranger: false,
   ready: false,
   opened: {},
   older: {},
