@@ -200,7 +200,9 @@ func (c *Control) stop(ctx context.Context, env tool.Env, in controlInput) (stri
 	if err != nil {
 		return "", err
 	}
-	if a.EndedAt > 0 {
+	// One that is stopped may be so by this call, in a process that was killed
+	// before it could say so.
+	if a.EndedAt > 0 && a.Status != string(agent.ReasonCancelled) {
 		return fmt.Sprintf("%s had ended already: %s.", a.Path, a.Status), nil
 	}
 	if err := c.runtime.Cancel(ctx, a.ID, env.Agent); err != nil {

@@ -77,12 +77,13 @@ agents:
 }
 
 // TestDetached: a message of the user detaches what runs; the orchestrator
-// tells how far it is, adds work and cancels work, and late results arrive
-// together.
+// tells how far it is, adds work and cancels work, and the late results of one
+// call arrive together. It survives a kill at each step.
 func TestDetached(t *testing.T) {
 	t.Parallel()
-	g := &gates{}
-	w := begin(t, setup{Tools: tools(g.tool()), Script: `
+	killedEverywhere(t, func() (setup, func(*world)) {
+		g := &gates{}
+		return setup{Tools: tools(g.tool()), Script: `
 agents:
   - match: {role: main}
     turns:
@@ -98,7 +99,7 @@ agents:
       - when: {result: "task k.4"}
         text: Part four is under way.
       - when: {user: stop}
-        calls: [{tool: stop_agent, input: {agent: general-2}}, {tool: check_agent, input: {agent: k.2}}]
+        calls: [{tool: stop_agent, input: {agent: general-2}}]
       - when: {result: is stopped}
         text: Part two is stopped.
       - when: {result: part four done}
@@ -112,29 +113,31 @@ agents:
     turns:
       - calls: [{tool: mcp__test__hold, input: {name: "{{task.1}}"}}]
       - calls: [{tool: submit_result, input: {result: "{{task}} done"}}]
-`})
-	w.say("go")
-	for _, id := range []string{"k.1", "k.2", "k.3"} {
-		w.awaits(id, "acting")
-	}
-	w.say("how far are they?")
-	w.reads("reply: So far:")
-	w.say("also do part four")
-	w.reads("Part four is under way")
-	w.say("stop part two")
-	w.reads("Part two is stopped")
-	for _, name := range []string{"one", "three", "four"} {
-		g.let(name)
-	}
-	w.end()
-	w.wants("call list_agents", "result of list_agents: k.1 main/general: acting", "k.3 main/general-3: acting", "reply: So far:",
-		"running, task k.4", "Part four is under way", "main/general-2 is stopped", "Part two is stopped")
-	text := w.transcript()
-	for i := 1; i <= 4; i++ {
-		if n := strings.Count(w.results(), fmt.Sprintf(`"agent_id":"k.%d"`, i)); n != 1 {
-			t.Errorf("the result of task %d was delivered %d times\n%s", i, n, text)
-		}
-	}
+`}, func(w *world) {
+				w.say("go")
+				for _, id := range []string{"k.1", "k.2", "k.3"} {
+					w.awaits(id, "acting")
+				}
+				w.say("how far are they?")
+				w.reads("reply: So far:")
+				w.say("also do part four")
+				w.reads("Part four is under way")
+				w.say("stop part two")
+				w.reads("Part two is stopped")
+				for _, part := range []struct{ name, reply string }{{"one", "reply: Some:"}, {"three", "reply: Late:"}, {"four", "reply: At last:"}} {
+					g.let(part.name)
+					w.reads(part.reply)
+				}
+				w.wants("call list_agents", "result of list_agents: k.1 main/general: acting", "k.3 main/general-3: acting", "reply: So far:",
+					"running, task k.4", "Part four is under way", "main/general-2 is stopped", "Part two is stopped")
+				text := w.transcript()
+				for i := 1; i <= 4; i++ {
+					if n := strings.Count(w.results(), fmt.Sprintf(`"agent_id":"k.%d"`, i)); n != 1 {
+						w.Errorf("the result of task %d was delivered %d times\n%s", i, n, text)
+					}
+				}
+			}
+	})
 }
 
 // TestToolTask: the orchestrator runs a tool of its own in the background, as a
@@ -273,10 +276,10 @@ agents:
 }
 
 // TestContinue: a finished agent is given another task; it remembers the
-// first and keeps its name. One that runs is not continued.
+// first and keeps its name. It survives a kill at each step.
 func TestContinue(t *testing.T) {
 	t.Parallel()
-	w := begin(t, setup{Record: true, Script: `
+	killedEverywhere(t, always(setup{Record: true, Script: `
 agents:
   - match: {role: main}
     turns:
@@ -295,37 +298,41 @@ agents:
     turns:
       - calls: [{tool: Read, input: {path: README.md}}]
       - calls: [{tool: submit_result, input: {result: blue}}]
-`})
-	w.say("what colour is the sky?")
-	w.rest()
-	w.say("and at night?")
-	w.rest()
-	w.say("and who is nobody?")
-	w.end()
-	w.wants("Now:", `"black"`, `there is no agent "nobody"`, "== main/researcher (k.1) completed", "== main/researcher (k.2, continues k.1) completed", "find the colour of the sky", "call Read", "task: and at night", "black")
-	if a, b := w.agent("k.1"), w.agent("k.2"); a.Name != b.Name || b.Continues != "k.1" || b.ContextTokens == 0 {
-		t.Errorf("%s %s continues %q with %d tokens", a.Name, b.Name, b.Continues, b.ContextTokens)
-	}
-	var last traffic
-	for _, r := range w.traffic() {
-		if r.Agent == "k.2" {
-			last = r
+`}, func(w *world) {
+		w.say("what colour is the sky?")
+		w.rest()
+		w.say("and at night?")
+		w.rest()
+		w.say("and who is nobody?")
+		w.rest()
+		w.wants("Now:", `"black"`, `there is no agent "nobody"`, "== main/researcher (k.1) completed", "== main/researcher (k.2, continues k.1) completed", "find the colour of the sky", "call Read", "task: and at night", "black")
+		if a, b := w.agent("k.1"), w.agent("k.2"); a.Name != b.Name || b.Continues != "k.1" || b.ContextTokens == 0 {
+			w.Errorf("%s %s continues %q with %d tokens", a.Name, b.Name, b.Continues, b.ContextTokens)
 		}
-	}
-	if text := last.text(); !strings.Contains(text, "colour of the sky") || !strings.Contains(text, "A project.") || !strings.Contains(text, "and at night") {
-		t.Errorf("the request of the continued agent holds:\n%s", text)
-	}
+		var last traffic
+		for _, r := range w.traffic() {
+			if r.Agent == "k.2" {
+				last = r
+			}
+		}
+		if text := last.text(); !strings.Contains(text, "colour of the sky") || !strings.Contains(text, "A project.") || !strings.Contains(text, "and at night") {
+			w.Errorf("the request of the continued agent holds:\n%s", text)
+		}
+	}))
 }
 
-// TestContinueRunning: an agent at work is told, not continued.
+// TestContinueRunning: an agent at work is told, not continued. It survives a
+// kill at each step.
 func TestContinueRunning(t *testing.T) {
 	t.Parallel()
-	g := &gates{}
-	w := begin(t, setup{Tools: tools(g.tool()), Script: `
+	killedEverywhere(t, func() (setup, func(*world)) {
+		g := &gates{}
+		return setup{Tools: tools(g.tool()), Script: `
 agents:
   - match: {role: main}
     turns:
       - calls: [{tool: delegate_to_agent, input: {role: general, task: work, background: true}}]
+      - text: It is at work.
       - calls:
           - {tool: continue_agent, input: {agent: general, task: more}}
           - {tool: message_agent, input: {agent: general, message: actually do it twice}}
@@ -334,7 +341,7 @@ agents:
           - {tool: settle_work, input: {agent: general, how: accept}}
       - text: told
       - calls: [{tool: message_agent, input: {agent: general, message: too late}}, {tool: stop_agent, input: {agent: general}}, {tool: check_agent, input: {agent: general}}]
-      - text: over
+      - text: It is over.
   - match: {task: work}
     turns:
       - calls: [{tool: mcp__test__hold, input: {name: work}}]
@@ -344,14 +351,20 @@ agents:
     turns:
       - text: unused
       - calls: [{tool: submit_result, input: {result: done twice}}]
-`})
-	w.say("go")
-	w.reads("reply: told")
-	w.wants("is still at work", "tell it with message_agent", "main/general will read it with its next turn", `there is no agent "stranger"`, "has asked nothing", "has left nothing to decide about")
-	g.let("work")
-	w.end()
-	w.wants("user: actually do it twice", "done twice")
-	w.wants("main/general has ended; give it another task with continue_agent", "had ended already", "ended: completed.")
+`}, func(w *world) {
+				w.say("go")
+				w.reads("It is at work.")
+				w.awaits("k.1", "acting")
+				w.say("more")
+				w.reads("reply: told")
+				w.wants("is still at work", "tell it with message_agent", "main/general will read it with its next turn", `there is no agent "stranger"`, "has asked nothing", "has left nothing to decide about")
+				g.let("work")
+				w.reads("It is over.")
+				w.rest()
+				w.wants("user: actually do it twice", "done twice")
+				w.wants("main/general has ended; give it another task with continue_agent", "had ended already", "ended: completed.")
+			}
+	})
 }
 
 // traffic is one request as it was recorded.

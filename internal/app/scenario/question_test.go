@@ -55,6 +55,7 @@ func asked(consult string, live func(*world, *gates)) (setup, func(*world)) {
 	g := &gates{}
 	return setup{Script: asking(consult), Tools: tools(g.tool())}, func(w *world) {
 		w.say("Find me papers")
+		w.reads("The agent is on it.")
 		live(w, g)
 	}
 }
@@ -74,7 +75,6 @@ func TestUserAnswers(t *testing.T) {
 			if !strings.Contains(i.Action, "Which year?") || i.Path != "main/general" || i.Role != "general" || i.Deadline == 0 || i.Default == "" {
 				w.Errorf("the item is %+v", i)
 			}
-			w.reads("The agent is on it.")
 			w.say("It is 2024")
 			w.reads("Thanks, I've updated the agent")
 			g.let("papers of: It is 2024")
@@ -97,7 +97,6 @@ func TestOrchestratorAnswers(t *testing.T) {
 	t.Parallel()
 	killedEverywhere(t, func() (setup, func(*world)) {
 		return asked(sure, func(w *world, g *gates) {
-			w.reads("The agent is on it.")
 			w.until("it is answered", func() bool { return strings.Contains(w.transcript(), "answered_for_user") })
 			if i := w.closed("k.1-i1"); i.How != "answered_for_user" || i.By != "k" || i.Answer != "It is 2023" {
 				w.Errorf("the item was %s by %s: %s", i.How, i.By, i.Answer)
@@ -113,71 +112,76 @@ func TestOrchestratorAnswers(t *testing.T) {
 	})
 }
 
-// play lives one story undisturbed.
-func play(t *testing.T, s setup, live func(*world)) *world {
-	t.Helper()
-	w := begin(t, s)
-	live(w)
-	w.end()
-	return w
-}
-
 // TestLowConfidence: what the orchestrator is not sure of, the user is asked.
 // A message that answers nothing leaves the question open; the first answer
-// wins, and who comes second is told so.
+// wins, and who comes second is told so. It survives a kill at each step.
 func TestLowConfidence(t *testing.T) {
 	t.Parallel()
-	s, live := asked(`calls: [{tool: reply_to_agent, input: {answer: It is 2023, confidence: 0.6}}]`, func(w *world, g *gates) {
-		i := w.item("question", "k.1")
-		w.reads("The agent is on it.")
-		w.say("actually, I meant something else")
-		w.reads("waits for the user's answer to \"Which year?\": pass that on with reply_to_agent")
-		w.say("who is at work?")
-		w.reads("- waits for the user (question, item k.1-i1): Which year?")
-		w.say("what is the weather like?")
-		w.reads("It is sunny")
-		if got := w.closed(i.ID); got.Status != "open" {
-			w.Errorf("a message that answers nothing has closed the question: %+v", got)
-		}
-		w.answer(i, orchestrate.Answer{Text: "1999"})
-		if _, err := w.app.Inbox.Answer(w.Context(), i.ID, orchestrate.Answer{Text: "2000", By: "bob"}); !errors.Is(err, orchestrate.ErrAnswered) || !strings.Contains(err.Error(), "answered by ann") {
-			w.Errorf("the second answer: %v", err)
-		}
-		g.let("papers of: 1999")
+	killedEverywhere(t, func() (setup, func(*world)) {
+		return asked(`calls: [{tool: reply_to_agent, input: {answer: It is 2023, confidence: 0.6}}]`, func(w *world, g *gates) {
+			i := w.item("question", "k.1")
+			w.say("actually, I meant something else")
+			w.reads("It waits for your answer.")
+			w.say("who is at work?")
+			w.reads("One asks.")
+			w.say("what is the weather like?")
+			w.reads("It is sunny")
+			if got := w.closed(i.ID); got.Status != "open" {
+				w.Errorf("a message that answers nothing has closed the question: %+v", got)
+			}
+			w.answer(i, orchestrate.Answer{Text: "1999"})
+			if _, err := w.app.Inbox.Answer(w.Context(), i.ID, orchestrate.Answer{Text: "2000", By: "bob"}); !errors.Is(err, orchestrate.ErrAnswered) || !strings.Contains(err.Error(), "answered by ann") {
+				w.Errorf("the second answer: %v", err)
+			}
+			g.let("papers of: 1999")
+			w.reads("reply: Done")
+			w.rest()
+			w.wants("waits for the user's answer to \"Which year?\": pass that on with reply_to_agent", "- waits for the user (question, item k.1-i1): Which year?", "papers of: 1999")
+		})
 	})
-	play(t, s, live).wants("papers of: 1999")
 }
 
-// TestSameQuestion: the third time the same question is asked, the user is.
+// TestSameQuestion: the third time the same question is asked, the user is,
+// also if the process was killed between the times.
 func TestSameQuestion(t *testing.T) {
 	t.Parallel()
-	s, live := asked(sure, func(w *world, g *gates) {
-		i := w.item("question", "k.1")
-		if i.ID != "k.1-i3" {
-			w.Errorf("the user is asked with %s", i.ID)
-		}
-		g.let("papers of: 1999")
-		w.answer(i, orchestrate.Answer{Text: "1999"})
+	killedEverywhere(t, func() (setup, func(*world)) {
+		s, live := asked(sure, func(w *world, g *gates) {
+			i := w.item("question", "k.1")
+			if i.ID != "k.1-i3" {
+				w.Errorf("the user is asked with %s", i.ID)
+			}
+			g.let("papers of: 1999")
+			w.answer(i, orchestrate.Answer{Text: "1999"})
+			w.reads("reply: Done")
+			w.rest()
+			w.wants("result of ask_user: It is 2023", "result of ask_user: It is 2023", "result of ask_user: 1999")
+		})
+		ask := "      - calls: [{tool: ask_user, input: {question: Which year?}}]\n"
+		s.Script = strings.Replace(s.Script, ask, ask+ask+ask, 1)
+		return s, live
 	})
-	ask := "      - calls: [{tool: ask_user, input: {question: Which year?}}]\n"
-	s.Script = strings.Replace(s.Script, ask, ask+ask+ask, 1)
-	play(t, s, live).wants("result of ask_user: It is 2023", "result of ask_user: It is 2023", "result of ask_user: 1999")
 }
 
-// TestDeclined: a question that is declined does not hold its agent.
+// TestDeclined: a question that is declined does not hold its agent, whenever
+// the process is killed.
 func TestDeclined(t *testing.T) {
 	t.Parallel()
-	s, live := asked(cannotSay, func(w *world, g *gates) {
-		g.let("papers of: The user declined to answer. Go on without it, or say why you cannot.")
-		i := w.item("question", "k.1")
-		for _, bad := range []orchestrate.Answer{{}, {How: "accept"}} {
-			if _, err := w.app.Inbox.Answer(w.Context(), i.ID, bad); !errors.Is(err, orchestrate.ErrAnswer) {
-				w.Errorf("%+v is an answer: %v", bad, err)
+	killedEverywhere(t, func() (setup, func(*world)) {
+		return asked(cannotSay, func(w *world, g *gates) {
+			g.let("papers of: The user declined to answer. Go on without it, or say why you cannot.")
+			i := w.item("question", "k.1")
+			for _, bad := range []orchestrate.Answer{{}, {How: "accept"}} {
+				if _, err := w.app.Inbox.Answer(w.Context(), i.ID, bad); !errors.Is(err, orchestrate.ErrAnswer) {
+					w.Errorf("%+v is an answer: %v", bad, err)
+				}
 			}
-		}
-		w.answer(i, orchestrate.Answer{Refuse: true})
+			w.answer(i, orchestrate.Answer{Refuse: true})
+			w.reads("reply: Done")
+			w.rest()
+			w.wants("failure of ask_user: The user declined to answer")
+		})
 	})
-	play(t, s, live).wants("failure of ask_user: The user declined to answer")
 }
 
 // TestQuestionTimesOut: nor does one that nobody answers, though the process
@@ -202,62 +206,69 @@ func TestQuestionTimesOut(t *testing.T) {
 }
 
 // TestAddressed: a message can name the agent that it is for. It answers the
-// question of an agent that waits, without a model in between.
+// question of an agent that waits, without a model in between. It survives a
+// kill at each step.
 func TestAddressed(t *testing.T) {
 	t.Parallel()
-	s, live := asked(cannotSay, func(w *world, g *gates) {
-		w.item("question", "k.1")
-		w.reads("The agent is on it.")
-		for text, want := range map[string]string{
-			"@nobody hello": `there is no agent "@nobody"; there are general (k.1)`,
-			"@main hello":   `there is no agent "@main"`,
-		} {
-			if _, _, ok, err := orchestrate.Addressed(w.tree(), text); !ok || err == nil || !strings.Contains(err.Error(), want) {
-				w.Errorf("%s: %v %v", text, ok, err)
+	killedEverywhere(t, func() (setup, func(*world)) {
+		return asked(cannotSay, func(w *world, g *gates) {
+			w.item("question", "k.1")
+			for text, want := range map[string]string{
+				"@nobody hello": `there is no agent "@nobody"; there are general (k.1)`,
+				"@main hello":   `there is no agent "@main"`,
+			} {
+				if _, _, ok, err := orchestrate.Addressed(w.tree(), text); !ok || err == nil || !strings.Contains(err.Error(), want) {
+					w.Errorf("%s: %v %v", text, ok, err)
+				}
 			}
-		}
-		for _, text := range []string{"hello", "@general", "mail@example.com is mine", "@ x"} {
-			if _, _, ok, err := orchestrate.Addressed(w.tree(), text); ok || err != nil {
-				w.Errorf("%s: %v %v", text, ok, err)
+			for _, text := range []string{"hello", "@general", "mail@example.com is mine", "@ x"} {
+				if _, _, ok, err := orchestrate.Addressed(w.tree(), text); ok || err != nil {
+					w.Errorf("%s: %v %v", text, ok, err)
+				}
 			}
-		}
-		to, rest, ok, err := orchestrate.Addressed(w.tree(), "@General: it is 2001")
-		if !ok || err != nil || to.ID != "k.1" || rest != "it is 2001" {
-			w.Fatalf("%s %q %v %v", to.ID, rest, ok, err)
-		}
-		turns := w.agent("k").Turns
-		g.let("papers of: The user has answered in a message of their own, which follows.")
-		w.tell(to.ID, rest)
-		w.reads("reply: Done")
-		w.rest()
-		if got := w.agent("k").Turns; got != turns+1 {
-			w.Errorf("the orchestrator had %d turns, then %d: it should only have read the result", turns, got)
-		}
-		if _, _, _, err := orchestrate.Addressed(w.tree(), "@general more"); err == nil || !strings.Contains(err.Error(), "has ended") {
-			w.Errorf("a finished agent: %v", err)
-		}
+			to, rest, ok, err := orchestrate.Addressed(w.tree(), "@General: it is 2001")
+			if !ok || err != nil || to.ID != "k.1" || rest != "it is 2001" {
+				w.Fatalf("%s %q %v %v", to.ID, rest, ok, err)
+			}
+			turns := w.agent("k").Turns
+			g.let("papers of: The user has answered in a message of their own, which follows.")
+			w.tell(to.ID, rest)
+			w.reads("reply: Done")
+			w.rest()
+			if got := w.agent("k").Turns; got != turns+1 {
+				w.Errorf("the orchestrator had %d turns, then %d: it should only have read the result", turns, got)
+			}
+			if _, _, _, err := orchestrate.Addressed(w.tree(), "@general more"); err == nil || !strings.Contains(err.Error(), "has ended") {
+				w.Errorf("a finished agent: %v", err)
+			}
+			w.wants("The user has answered in a message of their own", "== main/general", "user: it is 2001")
+		})
 	})
-	play(t, s, live).wants("The user has answered in a message of their own", "== main/general", "user: it is 2001")
 }
 
-// TestChoices: several questions at once, with choices.
+// TestChoices: several questions at once, with choices, survive a kill at each
+// step.
 func TestChoices(t *testing.T) {
 	t.Parallel()
-	s, live := asked(cannotSay, func(w *world, g *gates) {
-		i := w.item("question", "k.1")
-		if !strings.Contains(i.Action, `"2024"`) || !strings.Contains(i.Action, `"multiple":true`) {
-			w.Errorf("the item shows %s", i.Action)
-		}
-		w.reads("The agent is on it.")
-		w.say("weather?")
-		w.reads("It is sunny")
-		w.wants("asks: Which year? (2023 / 2024) Which field? (physics / biology)")
-		g.let("papers of: Which year? 2024\nWhich field? physics, biology")
-		w.answer(i, orchestrate.Answer{Text: "Which year? 2024\nWhich field? physics, biology"})
+	killedEverywhere(t, func() (setup, func(*world)) {
+		s, live := asked(cannotSay, func(w *world, g *gates) {
+			i := w.item("question", "k.1")
+			if !strings.Contains(i.Action, `"2024"`) || !strings.Contains(i.Action, `"multiple":true`) {
+				w.Errorf("the item shows %s", i.Action)
+			}
+			w.say("weather?")
+			w.reads("It is sunny")
+			w.wants("asks: Which year? (2023 / 2024) Which field? (physics / biology)")
+			g.let("papers of: Which year? 2024\nWhich field? physics, biology")
+			w.answer(i, orchestrate.Answer{Text: "Which year? 2024\nWhich field? physics, biology"})
+			w.reads("reply: Done")
+			w.rest()
+			w.wants("papers of: Which year? 2024")
+		})
+		s.Script = strings.ReplaceAll(s.Script, `{question: Which year?}`,
+			`{questions: [{question: Which year?, options: [{label: "2023"}, {label: "2024", description: so far}]}, {question: Which field?, options: [{label: physics}, {label: biology}], multiple: true}]}`)
+		return s, live
 	})
-	s.Script = strings.ReplaceAll(s.Script, `{question: Which year?}`,
-		`{questions: [{question: Which year?, options: [{label: "2023"}, {label: "2024", description: so far}]}, {question: Which field?, options: [{label: physics}, {label: biology}], multiple: true}]}`)
-	play(t, s, live).wants("papers of: Which year? 2024")
 }
 
 // TestTwentyAsk: twenty agents that all ask at once are answered through one
