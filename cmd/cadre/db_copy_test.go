@@ -25,10 +25,13 @@ func TestBackupOfABusyRun(t *testing.T) {
 	f := newFolder(t)
 	p := f.start("run", "--json", "--model", script(t, "hundred.yaml"), "go")
 	p.await("the first sub-agent", func(line string) bool { return strings.Contains(line, `"sub-agents"`) })
-	file := filepath.Join(f.work, "copy.db")
+	file, busy := filepath.Join(f.work, "copy.db"), filepath.Join(f.work, "busy.db")
+	p.signal(syscall.SIGSTOP) // so that there is something to resume
 	f.run(0, "db", "backup", file).wants(t, "sound copy of 1 chat")
 	f.run(1, "db", "restore", file).wants(t, "in use")
-	f.run(0, "db", "backup", "--force", file)
+	p.signal(syscall.SIGCONT)
+	f.run(0, "db", "backup", busy).wants(t, "sound copy of 1 chat")
+	f.run(0, "db", "backup", "--force", busy)
 	r := p.wait()
 	if r.code != 0 {
 		t.Fatalf("the run: %d\n%s", r.code, r.errs)

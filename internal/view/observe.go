@@ -39,7 +39,9 @@ type Observed struct {
 }
 
 // Observe tells what a change means to those who follow agents; nil if it is
-// about no sub-agent. The tree has the change already.
+// about no sub-agent. The tree has the change already. Who reads late sees
+// documents that are newer than the change: an end is told once, when its time
+// has come, and nothing of that agent after it.
 func (t *Tree) Observe(c store.Change) *Observed {
 	a := t.agents[c.Agent]
 	if a == nil || a.Depth == 0 {
@@ -50,7 +52,10 @@ func (t *Tree) Observe(c store.Change) *Observed {
 	switch {
 	case c.Type == "created":
 		o.Type, o.Change, o.Task = Started, "", a.Task.Instruction
-	case a.EndedAt > 0:
+	case a.EndedAt > 0 && a.EndedAt == a.told:
+		return nil
+	case a.EndedAt > 0 && c.At >= a.EndedAt:
+		a.told = a.EndedAt
 		o.Type, o.Change = Ended, ""
 		o.Outcome, o.Result, o.Error = a.Task.Reason, a.Task.Result, a.Task.Error
 	}

@@ -15,7 +15,7 @@ func TestObserve(t *testing.T) {
 		return store.Agent{ID: id, ChatID: "k", Parent: parent, Name: name, Path: "main/" + name, Role: role, Depth: depth}
 	}
 	put := func(seq int64, kind, agent string, docs ...any) *Observed {
-		c := store.Change{Seq: seq, Type: kind, Chat: "k", Agent: agent}
+		c := store.Change{Seq: seq, At: seq, Type: kind, Chat: "k", Agent: agent}
 		for _, d := range docs {
 			c.Docs = append(c.Docs, store.Document{Data: d})
 		}
@@ -37,10 +37,16 @@ func TestObserve(t *testing.T) {
 	if o = put(4, "tool_finished", "k.1"); o.Type != Progress || o.Change != "tool_finished" || o.Event != nil {
 		t.Errorf("progress: %+v", o)
 	}
-	coder.EndedAt, coder.Turns = 9, 3
+	coder.EndedAt, coder.Turns = 6, 3
 	coder.Tokens, coder.ChildTokens = 10, 5
-	o = put(5, "model_replied", "k.1", coder, store.Task{ID: "k.1", SubAgentID: "k.1", Reason: "completed", Result: "done"})
+	if o = put(5, "tool_finished", "k.1", coder); o.Type != Progress {
+		t.Errorf("a change before the end, read after it: %+v", o)
+	}
+	o = put(6, "model_replied", "k.1", coder, store.Task{ID: "k.1", SubAgentID: "k.1", Reason: "completed", Result: "done"})
 	if o.Type != Ended || o.Outcome != "completed" || o.Result != "done" || o.Turns != 3 || o.Tokens != 15 {
 		t.Errorf("end: %+v", o)
+	}
+	if o = put(7, "work_inspected", "k.1", coder); o != nil {
+		t.Errorf("the end is told again: %+v", o)
 	}
 }

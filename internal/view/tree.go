@@ -42,6 +42,7 @@ type Agent struct {
 	stream   stream
 	progress int64 // when it last got on, in Unix milliseconds
 	since    int64 // when it was started, or got the user message it works on
+	told     int64 // the end that observers know of
 }
 
 // stream is the reply that is being received.
