@@ -18,9 +18,6 @@ import (
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
 )
 
-// kills is how many processes are killed, or CADRE_KILLS.
-const kills = 50
-
 // TestKilledAgainAndAgain starts the command, which sends a message or
 // resumes, and kills it with SIGKILL: after a random number of lines of output
 // or a random time, whichever comes first. In the end every message that was

@@ -48,8 +48,7 @@ func (t Tree) commitRest(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err = t.refs().run(ctx, "update-ref", "refs/heads/"+t.Branch, tip)
-	return err
+	return t.retry(ctx, lockedRef, "update-ref", "refs/heads/"+t.Branch, tip)
 }
 
 // Discard removes the worktree and the branch. Before that, keep gets the
@@ -113,7 +112,7 @@ func (t Tree) removeAll(ctx context.Context, branch bool) error {
 			refs = append(refs, "refs/heads/"+t.Branch)
 		}
 		for _, ref := range refs {
-			if _, err := t.refs().run(ctx, "update-ref", "-d", ref); err != nil {
+			if err := t.retry(ctx, lockedRef, "update-ref", "-d", ref); err != nil {
 				return err
 			}
 		}

@@ -133,7 +133,7 @@ func (t *Tree) make(ctx context.Context, s Spec) error {
 		return err
 	}
 	for _, ref := range []string{t.baseRef(), "refs/heads/" + t.Branch} {
-		if err := t.retry(ctx, "cannot lock ref", "update-ref", ref, t.Base); err != nil {
+		if err := t.retry(ctx, lockedRef, "update-ref", ref, t.Base); err != nil {
 			return err
 		}
 	}
@@ -154,6 +154,10 @@ func (t *Tree) make(ctx context.Context, s Spec) error {
 func (t *Tree) register(ctx context.Context) error {
 	return t.retry(ctx, filepath.Join(t.Git, "worktrees"), "worktree", "add", "--quiet", "--no-checkout", t.Top, t.Branch)
 }
+
+// lockedRef is what git says of a reference that another git is changing, or
+// whose folder another one is removing.
+const lockedRef = "cannot lock ref"
 
 // retry runs git again while it fails with a text that says that another git
 // was at the same place: they do not wait for each other.
