@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -99,22 +100,26 @@ func (c *terminal) types(line string) {
 	}
 }
 
-// shows waits until the terminal shows a text, after what it was last seen to
-// show.
-func (c *terminal) shows(text string) {
+// shows waits until the terminal shows some texts, in any order, after what it
+// was last seen to show.
+func (c *terminal) shows(texts ...string) {
 	c.t.Helper()
 	for deadline := time.Now().Add(patience); ; <-time.After(10 * time.Millisecond) {
 		c.mu.Lock()
 		all := c.shown.String()
-		k := strings.Index(all[c.seen:], text)
-		if k >= 0 {
-			c.seen += k + len(text)
-			c.mu.Unlock()
+		c.mu.Unlock()
+		end := c.seen
+		missing := slices.IndexFunc(texts, func(text string) bool {
+			k := strings.Index(all[c.seen:], text)
+			end = max(end, c.seen+k+len(text))
+			return k < 0
+		})
+		if missing < 0 {
+			c.seen = end
 			return
 		}
-		c.mu.Unlock()
 		if time.Now().After(deadline) {
-			c.t.Fatalf("the terminal does not show %q after what was seen; it shows\n%s", text, all)
+			c.t.Fatalf("the terminal does not show %q after what was seen; it shows\n%s", texts[missing], all)
 		}
 	}
 }
@@ -143,8 +148,7 @@ func TestTalk(t *testing.T) {
 	c.types("/stop")
 	c.shows("Nothing is at work.")
 	c.types("find papers")
-	c.shows("Which year for")
-	c.shows("They run.")
+	c.shows("Which year for", "They run.")
 	c.types("/say how far are they?")
 	c.shows("So far one waits.")
 	c.types("@general-2 It is 1999")
