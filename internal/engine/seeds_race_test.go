@@ -5,4 +5,4 @@
 
 package engine_test
 
-const crashSeeds = 100
+const crashSeeds = 40
