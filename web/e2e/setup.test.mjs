@@ -2,6 +2,7 @@
 // permissions, budgets, titles by the fast tier, forms of tool servers.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -26,11 +27,12 @@ before(async () => {
     },
     permissions: { allow: ["mcp__forms__*"], deny: ["Read(secrets/**)"] },
     budget: { cost: 5 },
-    mcpServers: { forms: { command: process.execPath, args: [join(here, "servers/form.mjs")] } },
+    mcpServers: { forms: { command: process.execPath, args: ["form.mjs"] } },
   };
   world = await World.start({
     files: {
       ".config/cadre/config.yaml": JSON.stringify(config),
+      "work/form.mjs": readFileSync(join(here, "servers/form.mjs")), // a sandbox shows its working folder, wherever this one is
       "work/.cadre/agents/poet.md": "---\nname: poet\ndescription: Writes verse.\nfrobnicate: 3\n---\nYou write verse.\n",
     },
   });
