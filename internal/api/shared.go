@@ -109,9 +109,5 @@ func (v section) collected(name string) bool {
 }
 
 func (v section) delta(d *feed.Delta) bool {
-	collection := "messages"
-	if d.Agent != d.Chat {
-		collection = "sub-agents/" + d.Agent + "/messages"
-	}
-	return v.below(d.Agent) && v.collected(collection)
+	return v.below(d.Agent) && v.collected(store.Collection(d.Chat, d.Agent, "messages"))
 }

@@ -377,9 +377,7 @@ func (t *tx) act() {
 	for _, chat := range t.gone {
 		e.forget(chat)
 	}
-	if n := len(t.entries); n > 0 {
-		e.cfg.Feed.Notify(t.entries[n-1].Seq)
-	}
+	e.cfg.Feed.Notify(t.entries)
 	for _, call := range t.over {
 		e.cfg.Feed.Discard(call)
 	}

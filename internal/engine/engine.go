@@ -47,9 +47,9 @@ type Config struct {
 // Feed is told what has been committed, and passes on what is being said. Its
 // methods do not block.
 type Feed interface {
-	Notify(seq int64)    // changes up to seq are committed
-	Publish(feed.Delta)  // a piece of a reply has come
-	Discard(call string) // that model call is over; what it said is committed or void
+	Notify([]*store.Entry) // these are committed
+	Publish(feed.Delta)    // a piece of a reply has come
+	Discard(call string)   // that model call is over; what it said is committed or void
 }
 
 // The errors of an engine that callers tell apart; see also package agent's.
@@ -315,6 +315,6 @@ func (e *Engine) crash(point string) bool {
 
 type noFeed struct{}
 
-func (noFeed) Notify(int64)       {}
-func (noFeed) Publish(feed.Delta) {}
-func (noFeed) Discard(string)     {}
+func (noFeed) Notify([]*store.Entry) {}
+func (noFeed) Publish(feed.Delta)    {}
+func (noFeed) Discard(string)        {}

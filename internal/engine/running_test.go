@@ -22,8 +22,8 @@ type watcher struct {
 	deltas []feed.Delta
 }
 
-func (*watcher) Notify(int64)   {}
-func (*watcher) Discard(string) {}
+func (*watcher) Notify([]*store.Entry) {}
+func (*watcher) Discard(string)        {}
 
 func (w *watcher) Publish(d feed.Delta) {
 	w.mu.Lock()

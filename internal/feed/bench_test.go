@@ -70,7 +70,7 @@ func BenchmarkNotify(b *testing.B) {
 			b.ReportAllocs()
 			seq := int64(2)
 			for b.Loop() {
-				f.Notify(seq)
+				f.reached(seq)
 				seq++
 			}
 		})

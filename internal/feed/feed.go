@@ -7,8 +7,9 @@
 // come as they can, are never stored and never take the place of the committed
 // message.
 //
-// One goroutine, the tailer, reads new changes once for all subscribers, and
-// only while there are any. What a subscriber missed before it joined it reads
+// One goroutine, the tailer, tells new changes to all subscribers, and only
+// while there are any: it makes them of what it is handed when that is
+// committed, and reads what it cannot make. What a subscriber missed before it joined it reads
 // itself, in the goroutine that calls Next. Those who write (Notify, Publish,
 // Discard) never wait for those who read.
 package feed
@@ -30,6 +31,9 @@ const (
 	// committed just then are known to be over.
 	preload  = 512
 	pageSize = 256 // changes read at once
+	// maxHanded bounds the entries that wait for the tailer. One that is so far
+	// behind reads them.
+	maxHanded = 4096
 	// maxOwners bounds the chats whose owners are remembered.
 	maxOwners = 4096
 )
@@ -71,7 +75,9 @@ type Feed struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	moving sync.Mutex // held by who moves the tail; taken before mu
+	moving   sync.Mutex // held by who moves the tail; taken before mu
+	composer composer   // belongs to who moves the tail
+	fresh    handed
 
 	mu      sync.Mutex // taken before that of replies and of a subscription
 	closed  bool
@@ -92,12 +98,24 @@ func New(source Source) *Feed {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Feed{
 		source: source, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1),
-		replies: newReplies(), chats: map[string]set{}, wide: set{}, owners: map[string]string{},
+		composer: newComposer(), replies: newReplies(), chats: map[string]set{}, wide: set{}, owners: map[string]string{},
 	}
 }
 
-// Notify tells that all changes up to seq are committed. It does not block.
-func (f *Feed) Notify(seq int64) {
+// Notify tells that entries are committed, and with them all changes before.
+// It does not block. The entries are not to be changed any more.
+func (f *Feed) Notify(entries []*store.Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	if f.tailing.Load() {
+		f.fresh.put(entries)
+	}
+	f.reached(entries[len(entries)-1].Seq)
+}
+
+// reached notes that all changes up to seq are committed.
+func (f *Feed) reached(seq int64) {
 	for {
 		old := f.newest.Load()
 		if seq <= old {

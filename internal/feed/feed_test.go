@@ -91,7 +91,7 @@ func (s *source) Chat(_ context.Context, id string) (*store.Chat, error) {
 // commit adds a change and tells the feed, as the engine does.
 func commit(s *source, f *Feed, chat string, docs ...store.Document) int64 {
 	seq := s.add(chat, chat, docs...)
-	f.Notify(seq)
+	f.reached(seq)
 	return seq
 }
 
@@ -190,7 +190,7 @@ func TestCommittedButNotYetTold(t *testing.T) {
 		seq := s.add("c1", "c1") // committed; Notify comes later
 		late := f.Subscribe(t.Context(), 0, store.Filter{}, Options{})
 		wantChange(t, late, 1)
-		f.Notify(seq)
+		f.reached(seq)
 		wantChange(t, late, seq)
 		wantChange(t, early, seq)
 		wantNothing(t, late)
@@ -220,7 +220,7 @@ func TestFilters(t *testing.T) {
 		s.mu.Lock()
 		s.changes = append(s.changes, store.Change{Seq: 5, Chat: "c1"}) // of no agent
 		s.mu.Unlock()
-		f.Notify(5)
+		f.reached(5)
 		subs := map[string]*Subscription{}
 		got := map[string][]int64{}
 		take := func() { // what is there, by each way: missed, and new
@@ -466,7 +466,7 @@ func TestEnds(t *testing.T) {
 			}
 			sub.Close()
 		}
-		f.Notify(99)
+		f.reached(99)
 		f.Publish(said("c1", 0, 0, "x"))
 		f.Close()
 	})

@@ -66,7 +66,7 @@ func TestManyWritersManyReaders(t *testing.T) {
 		if err := s.Commit(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
-		f.Notify(b.Entries[0].Seq)
+		f.Notify(b.Entries)
 	}
 	all.Wait()
 }
@@ -88,7 +88,7 @@ func write(t *testing.T, s store.Store, f *feed.Feed, id string, turns int) {
 			t.Error(err)
 			return
 		}
-		f.Notify(b.Entries[0].Seq)
+		f.Notify(b.Entries)
 		f.Discard(call)
 	}
 }

@@ -188,7 +188,7 @@ func (s *Subscription) catchUp(ctx context.Context) error {
 // that it has not read, and what the running replies have said so far.
 func (f *Feed) join(s *Subscription) (bool, error) {
 	if s.read {
-		f.Notify(s.cursor) // who read it may be ahead of who wrote it and has still to tell
+		f.reached(s.cursor) // who read it may be ahead of who wrote it and has still to tell
 	}
 	f.mu.Lock()
 	behind := !f.started || f.last < s.cursor

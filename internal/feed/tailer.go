@@ -6,6 +6,7 @@ package feed
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"strings"
 
@@ -43,6 +44,8 @@ func (f *Feed) rest() bool {
 	f.tailing.Store(false)
 	f.started, f.ring = false, nil
 	clear(f.owners)
+	f.composer.forget()
+	f.fresh.after(math.MaxInt64)
 	return true
 }
 
@@ -71,8 +74,7 @@ func (f *Feed) move() error {
 		upTo := since
 		if f.newest.Load() > since {
 			var err error
-			fresh, upTo, err = f.source.Changes(f.ctx, since, pageSize, store.Filter{})
-			if err != nil {
+			if fresh, upTo, err = f.next(since); err != nil {
 				return fmt.Errorf("tailing the changes after %d: %w", since, err)
 			}
 		}
@@ -83,6 +85,29 @@ func (f *Feed) move() error {
 			return nil
 		}
 	}
+}
+
+// next returns the changes after since: made of what was handed over, as far
+// as they can be; else read.
+func (f *Feed) next(since int64) (changes []store.Change, upTo int64, err error) {
+	upTo = since
+	for _, e := range f.fresh.after(since) {
+		c, ok := f.composer.compose(e)
+		if !ok {
+			break
+		}
+		changes, upTo = append(changes, c), c.Seq
+	}
+	if len(changes) > 0 {
+		return changes, upTo, nil
+	}
+	changes, upTo, err = f.source.Changes(f.ctx, since, pageSize, store.Filter{})
+	if err != nil || len(changes) == pageSize {
+		f.composer.forget() // the documents may be newer than the changes
+		return changes, upTo, err
+	}
+	f.composer.learn(changes)
+	return changes, upTo, nil
 }
 
 // start gives the tail its place.
@@ -97,7 +122,7 @@ func (f *Feed) start() error {
 	if err != nil {
 		return fmt.Errorf("finding the newest change: %w", err)
 	}
-	f.Notify(last)
+	f.reached(last)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.started, f.from = true, max(0, last-preload)
@@ -224,11 +249,7 @@ func (f *Feed) wants(filter store.Filter, d *Delta) bool {
 	if len(filter.Collections) == 0 {
 		return true
 	}
-	collection := "messages"
-	if d.Agent != d.Chat {
-		collection = "sub-agents/" + d.Agent + "/messages"
-	}
-	return matches(filter.Collections, collection)
+	return matches(filter.Collections, store.Collection(d.Chat, d.Agent, "messages"))
 }
 
 // owner returns whose chat it is. A chat that cannot be read is nobody's.

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/cadre-dev/cadre/internal/message"
 )
@@ -66,6 +67,14 @@ type Agent struct {
 
 	Spec     json.RawMessage `json:"-"` // as the agent was created
 	Metadata json.RawMessage `json:"metadata,omitempty"`
+}
+
+// Collection names where the agent is among the documents of its chat.
+func (a *Agent) Collection() string {
+	if a.ID == a.ChatID {
+		return "orchestrator"
+	}
+	return "sub-agents"
 }
 
 // Head is the part of an agent's row that changes as it works.
@@ -167,6 +176,26 @@ type ToolCall struct {
 	EndedAt   int64 `json:"endedAt,omitempty"`
 }
 
+// ResultText joins what the message of a tool result says.
+func ResultText(parts []byte) (text string, isError bool, err error) {
+	list, err := message.DecodeParts(parts)
+	if err != nil {
+		return "", false, err
+	}
+	var said []string
+	for _, p := range list {
+		switch p := p.(type) {
+		case message.ToolResult:
+			said = append(said, message.Text(p.Parts))
+			isError = isError || p.IsError
+		case message.TextPart:
+			said = append(said, p.Text)
+		case message.ThinkingPart, message.ImagePart, message.ToolCall:
+		}
+	}
+	return strings.Join(said, "\n\n"), isError, nil
+}
+
 // ModelCall is one request to a model.
 type ModelCall struct {
 	ID    string `json:"id"` // AGENT-tTURN.TRY
@@ -233,6 +262,15 @@ type Artifact struct {
 	Size      int64  `json:"size"`
 	Data      []byte `json:"-"`
 	CreatedAt int64  `json:"createdAt"`
+}
+
+// Collection names where an agent's documents of a kind are: "messages",
+// "tool-calls" or "model-calls".
+func Collection(chat, agent, kind string) string {
+	if agent == chat {
+		return kind
+	}
+	return "sub-agents/" + agent + "/" + kind
 }
 
 // ToolCallID, ModelCallID and MessageID are the ids that documents of an agent

@@ -222,10 +222,7 @@ func (t *tail) fetch(chat string, c code) (*store.Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v.ID == v.ChatID {
-			return &store.Document{Collection: "orchestrator", ID: v.ID, Data: *v}, nil
-		}
-		return &store.Document{Collection: "sub-agents", ID: v.ID, Data: *v}, nil
+		return &store.Document{Collection: v.Collection(), ID: v.ID, Data: *v}, nil
 	case touchedTask:
 		v, err := one(t.reader, taskRowSQL, row, scanTask)
 		if err != nil {
@@ -237,19 +234,19 @@ func (t *tail) fetch(chat string, c code) (*store.Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &store.Document{Collection: collection(chat, v.Agent, "messages"), ID: v.ID, Data: *v}, nil
+		return &store.Document{Collection: store.Collection(chat, v.Agent, "messages"), ID: v.ID, Data: *v}, nil
 	case touchedToolCall:
 		v, err := one(t.reader, callRowSQL, row, scanToolCall)
 		if err != nil {
 			return nil, err
 		}
-		return &store.Document{Collection: collection(chat, v.Agent, "tool-calls"), ID: v.ID, Data: *v}, nil
+		return &store.Document{Collection: store.Collection(chat, v.Agent, "tool-calls"), ID: v.ID, Data: *v}, nil
 	case touchedModelCall:
 		v, err := one(t.reader, modelRowSQL, row, scanModelCall)
 		if err != nil {
 			return nil, err
 		}
-		return &store.Document{Collection: collection(chat, v.Agent, "model-calls"), ID: v.ID, Data: *v}, nil
+		return &store.Document{Collection: store.Collection(chat, v.Agent, "model-calls"), ID: v.ID, Data: *v}, nil
 	case touchedItem:
 		v, err := one(t.reader, itemRowSQL, row, scanItem)
 		if err != nil {
@@ -258,12 +255,4 @@ func (t *tail) fetch(chat string, c code) (*store.Document, error) {
 		return &store.Document{Collection: "inbox", ID: v.ID, Data: *v}, nil
 	}
 	return nil, fmt.Errorf("reading what an event touched: unknown letter %q", c.letter)
-}
-
-// collection names where the documents of an agent are.
-func collection(chat, agent, kind string) string {
-	if agent == chat {
-		return kind
-	}
-	return "sub-agents/" + agent + "/" + kind
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/store"
@@ -39,7 +38,7 @@ func scanToolCall(c *columns) (store.ToolCall, error) {
 		CreatedAt: c.int64(), StartedAt: c.int64(), EndedAt: c.int64(),
 	}
 	t.ID = store.ToolCallID(t.Agent, t.Turn, t.Call)
-	text, isError, err := resultText(c.blob())
+	text, isError, err := store.ResultText(c.blob())
 	if err != nil {
 		return t, fmt.Errorf("reading the result of %s: %w", t.ID, err)
 	}
@@ -49,26 +48,6 @@ func scanToolCall(c *columns) (store.ToolCall, error) {
 		t.Result = text
 	}
 	return t, nil
-}
-
-// resultText joins what the message of a tool result says.
-func resultText(parts []byte) (text string, isError bool, err error) {
-	list, err := message.DecodeParts(parts)
-	if err != nil {
-		return "", false, err
-	}
-	var said []string
-	for _, p := range list {
-		switch p := p.(type) {
-		case message.ToolResult:
-			said = append(said, message.Text(p.Parts))
-			isError = isError || p.IsError
-		case message.TextPart:
-			said = append(said, p.Text)
-		case message.ThinkingPart, message.ImagePart, message.ToolCall:
-		}
-	}
-	return strings.Join(said, "\n\n"), isError, nil
 }
 
 // ToolCall implements store.Store.
