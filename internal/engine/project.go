@@ -151,7 +151,7 @@ func (p *projection) add(pos, call int, m message.Message) error {
 	if call >= 0 {
 		row.Call = store.ToolCallID(row.Agent, row.Turn, call)
 	}
-	p.doc(store.NewMessage{Message: row})
+	p.doc(store.NewMessage{Message: row, Said: m.Parts})
 	p.remember(pos, m)
 	return nil
 }

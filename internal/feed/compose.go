@@ -123,7 +123,7 @@ func (c *composer) apply(e *store.Entry, d store.Doc) bool {
 			m.ID = store.MessageID(m.Agent, m.Pos)
 		}
 		c.touch(store.Collection(e.Chat, m.Agent, "messages"), m.ID, m)
-		return c.result(m)
+		return c.result(m, d.Said)
 	case store.NewToolCall:
 		call := d.ToolCall
 		call.ID = store.ToolCallID(call.Agent, call.Turn, call.Call)
@@ -161,18 +161,20 @@ func setCall(call *store.ToolCall, d store.SetToolCall) {
 }
 
 // result gives a tool call what the message with its result says.
-func (c *composer) result(m store.Message) bool {
+func (c *composer) result(m store.Message, said []message.Part) bool {
 	call := c.calls[m.Call]
 	if call == nil || m.Kind != string(message.KindResult) {
 		return true
 	}
-	text, isError, err := store.ResultText(m.Parts)
-	if isError {
+	if said == nil {
+		return false
+	}
+	if text, isError := store.ResultText(said); isError {
 		call.Error = text
 	} else {
 		call.Result = text
 	}
-	return err == nil
+	return true
 }
 
 func (c *composer) touchAgent(id string) bool {

@@ -41,43 +41,61 @@ type taggedCall struct {
 type taggedResult struct {
 	Type string `json:"type"`
 	plainResult
-	Parts json.RawMessage `json:"parts"`
+	Parts json.RawMessage `json:"parts,omitempty"`
 }
 
 // EncodeParts gives the stored form of parts.
-func EncodeParts(parts []Part) ([]byte, error) {
-	out := make([]json.RawMessage, len(parts))
+func EncodeParts(parts []Part) ([]byte, error) { return appendParts(nil, parts) }
+
+// appendParts joins what is encoded already: to marshal it again would look at
+// each byte once more for each level.
+func appendParts(b []byte, parts []Part) ([]byte, error) {
+	b = append(b, '[')
 	for i, p := range parts {
-		b, err := encodePart(p)
-		if err != nil {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = appendPart(b, p); err != nil {
 			return nil, err
 		}
-		out[i] = b
 	}
-	return json.Marshal(out)
+	return append(b, ']'), nil
 }
 
-func encodePart(p Part) ([]byte, error) {
+func appendPart(b []byte, p Part) ([]byte, error) {
+	var tagged any
 	switch p := p.(type) {
 	case TextPart:
-		return json.Marshal(taggedText{"text", plainText(p)})
+		tagged = taggedText{"text", plainText(p)}
 	case ThinkingPart:
-		return json.Marshal(taggedThinking{"thinking", plainThinking(p)})
+		tagged = taggedThinking{"thinking", plainThinking(p)}
 	case ImagePart:
-		return json.Marshal(taggedImage{"image", plainImage(p)})
+		tagged = taggedImage{"image", plainImage(p)}
 	case ToolCall:
 		if len(p.Input) == 0 {
 			p.Input = json.RawMessage("{}")
 		}
-		return json.Marshal(taggedCall{"tool_call", plainCall(p)})
+		tagged = taggedCall{"tool_call", plainCall(p)}
 	case ToolResult:
-		inner, err := EncodeParts(p.Parts)
-		if err != nil {
-			return nil, fmt.Errorf("encoding the result of %s: %w", p.Name, err)
-		}
-		return json.Marshal(taggedResult{"tool_result", plainResult(p), inner})
+		tagged = taggedResult{Type: "tool_result", plainResult: plainResult(p)}
+	default:
+		return nil, fmt.Errorf("encoding a part: unknown part %T", p)
 	}
-	return nil, fmt.Errorf("encoding a part: unknown part %T", p)
+	one, err := json.Marshal(tagged)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a part: %w", err)
+	}
+	b = append(b, one...)
+	result, ok := p.(ToolResult)
+	if !ok {
+		return b, nil
+	}
+	b = append(b[:len(b)-1], `,"parts":`...)
+	if b, err = appendParts(b, result.Parts); err != nil {
+		return nil, fmt.Errorf("encoding the result of %s: %w", result.Name, err)
+	}
+	return append(b, '}'), nil
 }
 
 // DecodeParts reads what EncodeParts wrote.

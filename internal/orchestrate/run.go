@@ -73,7 +73,7 @@ func (p *Performer) RunTool(ctx context.Context, job engine.Job, run agent.RunTo
 	} else if action.Class != tool.Reads && !t.Repeatable && t.Class != tool.Delegates {
 		return refused("What this would do has changed since you asked for it. Ask again.")
 	}
-	res, err := p.tools.Run(ctx, run.Name, env, input)
+	res, err := t.Perform(ctx, env, input)
 	if err != nil {
 		var crash *tool.PanicError
 		if errors.As(err, &crash) {

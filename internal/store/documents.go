@@ -177,13 +177,9 @@ type ToolCall struct {
 }
 
 // ResultText joins what the message of a tool result says.
-func ResultText(parts []byte) (text string, isError bool, err error) {
-	list, err := message.DecodeParts(parts)
-	if err != nil {
-		return "", false, err
-	}
+func ResultText(parts []message.Part) (text string, isError bool) {
 	var said []string
-	for _, p := range list {
+	for _, p := range parts {
 		switch p := p.(type) {
 		case message.ToolResult:
 			said = append(said, message.Text(p.Parts))
@@ -193,7 +189,7 @@ func ResultText(parts []byte) (text string, isError bool, err error) {
 		case message.ThinkingPart, message.ImagePart, message.ToolCall:
 		}
 	}
-	return strings.Join(said, "\n\n"), isError, nil
+	return strings.Join(said, "\n\n"), isError
 }
 
 // ModelCall is one request to a model.

@@ -196,7 +196,10 @@ type (
 		At        int64
 	}
 
-	NewMessage   struct{ Message } // Pos < 0: queued
+	NewMessage struct { // Pos < 0: queued
+		Message
+		Said []message.Part // what Message.Parts encodes; nil: not at hand
+	}
 	PlaceMessage struct {
 		Agent string
 		ID    string

@@ -144,22 +144,28 @@ func (r *Registry) validated(name string, input json.RawMessage) (Tool, error) {
 	return t.tool, validate(name, t.schema, input)
 }
 
-// Run validates input and runs the tool. A panic in the tool comes back as a
-// *PanicError. The error text is always fit for the model.
-func (r *Registry) Run(ctx context.Context, name string, env Env, input json.RawMessage) (result Result, err error) {
-	if err := ctx.Err(); err != nil {
-		return Result{}, fmt.Errorf("running %s: %w", name, err)
-	}
+// Run validates input and runs the tool. The error text is always fit for the
+// model.
+func (r *Registry) Run(ctx context.Context, name string, env Env, input json.RawMessage) (Result, error) {
 	t, err := r.validated(name, input)
 	if err != nil {
 		return Result{}, err
+	}
+	return t.Perform(ctx, env, input)
+}
+
+// Perform runs the tool on input that is known to be valid. A panic in the tool
+// comes back as a *PanicError.
+func (t Tool) Perform(ctx context.Context, env Env, input json.RawMessage) (result Result, err error) {
+	if err := ctx.Err(); err != nil {
+		return Result{}, fmt.Errorf("running %s: %w", t.Name, err)
 	}
 	if isEmpty(input) {
 		input = json.RawMessage("{}")
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			result, err = Result{}, &PanicError{Tool: name, Value: v, Stack: debug.Stack()}
+			result, err = Result{}, &PanicError{Tool: t.Name, Value: v, Stack: debug.Stack()}
 		}
 	}()
 	return t.Run(ctx, env, input)

@@ -125,6 +125,7 @@ func (r *Response) Close() {
 	}
 	r.end()
 	_ = r.body.Close()
+	r.events.release()
 }
 
 // Cut is the error of a stream that ended before the reply did.

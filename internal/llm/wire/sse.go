@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
 const (
@@ -51,6 +52,19 @@ type Reader struct {
 
 // NewReader returns a Reader of src.
 func NewReader(src io.Reader) *Reader { return &Reader{src: src} }
+
+// buffers are those of streams that have ended. A thousand agents open a
+// stream each turn, and most replies fit into the first buffer.
+var buffers = sync.Pool{New: func() any { return new([firstBuffer]byte) }}
+
+// release gives the buffer back. No event may be looked at after it.
+func (r *Reader) release() {
+	if cap(r.buf) == firstBuffer {
+		buffers.Put((*[firstBuffer]byte)(r.buf[:firstBuffer]))
+	}
+	r.buf, r.err = nil, io.EOF
+	r.from, r.line, r.scan, r.hasData = 0, 0, 0, false
+}
 
 // Next returns the next event; io.EOF at the end of the stream, or the error
 // that reading ended with.
@@ -203,9 +217,14 @@ func (r *Reader) makeRoom() {
 			r.err = fmt.Errorf("reading events: %w", errTooLong)
 			return
 		}
-		grown := make([]byte, len(pending), max(firstBuffer, 2*cap(r.buf)))
-		copy(grown, pending)
-		r.buf = grown
+		var grown []byte
+		if cap(r.buf) == 0 {
+			first, _ := buffers.Get().(*[firstBuffer]byte)
+			grown = first[:0]
+		} else {
+			grown = make([]byte, 0, 2*cap(r.buf))
+		}
+		r.buf = append(grown, pending...)
 	} else {
 		r.buf = r.buf[:copy(r.buf, pending)]
 	}

@@ -13,9 +13,12 @@ import (
 // call that waits for a connection looks like a model that hangs.
 const fanOut = 4096
 
-// buffer is the size of a connection's read and write buffer. Chunks of a
-// stream are small, and a thousand connections have two thousand buffers.
-const buffer = 1 << 10
+// The buffers of a connection, of which there may be thousands. Chunks of a
+// stream are small; a short request that fits goes out in one piece.
+const (
+	readBuffer  = 1 << 10
+	writeBuffer = 4 << 10
+)
 
 // NewTransport returns a transport for model calls. One is shared by all
 // clients of a process.
@@ -33,8 +36,8 @@ func NewTransport() *http.Transport {
 		IdleConnTimeout:       90 * time.Second,
 		TLSHandshakeTimeout:   30 * time.Second,
 		ExpectContinueTimeout: time.Second,
-		ReadBufferSize:        buffer,
-		WriteBufferSize:       buffer,
+		ReadBufferSize:        readBuffer,
+		WriteBufferSize:       writeBuffer,
 		DisableCompression:    true,
 		// A connection that died unnoticed carries many streams in HTTP/2.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},

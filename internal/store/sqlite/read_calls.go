@@ -38,10 +38,11 @@ func scanToolCall(c *columns) (store.ToolCall, error) {
 		CreatedAt: c.int64(), StartedAt: c.int64(), EndedAt: c.int64(),
 	}
 	t.ID = store.ToolCallID(t.Agent, t.Turn, t.Call)
-	text, isError, err := store.ResultText(c.blob())
+	parts, err := message.DecodeParts(c.blob())
 	if err != nil {
 		return t, fmt.Errorf("reading the result of %s: %w", t.ID, err)
 	}
+	text, isError := store.ResultText(parts)
 	if isError {
 		t.Error = text
 	} else {
