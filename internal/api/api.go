@@ -14,6 +14,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net"
@@ -48,6 +49,8 @@ type Engine interface {
 	engine.Runtime
 	SetChat(ctx context.Context, set store.SetChat) error
 	DeleteChat(ctx context.Context, chat string, force bool) error
+	MarkRead(ctx context.Context, mark store.ReadMark) error
+	PutSettings(ctx context.Context, user string, body json.RawMessage) error
 	Paused() error
 }
 

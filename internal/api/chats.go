@@ -351,5 +351,16 @@ func (s *Server) markRead(ctx context.Context, in *struct {
 	Body wire.ReadMark
 },
 ) (*none, error) {
-	return nil, s.cfg.Store.PutReadMark(ctx, in.Chat, in.Body.Seq)
+	last, err := s.cfg.Store.LastSeq(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if in.Body.Seq > last {
+		return nil, unprocessable("seq", fmt.Sprintf("change %d does not exist, the newest is %d", in.Body.Seq, last), "use the number of a change that was shown")
+	}
+	mark, err := s.cfg.Store.ReadMark(ctx, in.Chat)
+	if err != nil || mark >= in.Body.Seq { // it only moves on
+		return nil, err
+	}
+	return nil, s.cfg.Engine.MarkRead(ctx, store.ReadMark{ChatID: in.Chat, Seq: in.Body.Seq})
 }

@@ -43,7 +43,8 @@ func (s *Server) feedRoutes() {
 		return huma.Operation{
 			OperationID: id, Method: http.MethodGet, Path: path, Summary: summary,
 			Description: "Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. " +
-				"410 means that changes before a deletion are missing: read what is shown anew and go on from the seq that it carries. Comments, or heartbeat lines, come when nothing else does.",
+				"410 means that changes before a deletion are missing: read what is shown anew and go on from the seq that it carries. Comments, or heartbeat lines, come when nothing else does. " +
+				"Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.",
 			Responses: map[string]*huma.Response{"200": {Description: "One change or delta after another", Content: map[string]*huma.MediaType{
 				eventStream: {Schema: &huma.Schema{Type: huma.TypeString}}, lineStream: {Schema: lines},
 			}}},
@@ -61,7 +62,7 @@ type FeedInput struct {
 	Format      string `query:"format" enum:"sse,ndjson"`
 	Accept      string `header:"Accept"`
 	Agent       string `query:"agent" maxLength:"200" doc:"Only this agent and those below it."`
-	Collections string `query:"collections" maxLength:"1000" doc:"Only these, separated by commas: messages, tasks, sub-agents, sub-agents/*/messages, inbox, orch-chats …"`
+	Collections string `query:"collections" maxLength:"1000" doc:"Only these, separated by commas: messages, tasks, sub-agents, sub-agents/*/messages, inbox, orch-chats, read-marks, settings …"`
 	Deltas      bool   `query:"deltas" default:"true" doc:"Also pieces of replies on their way."`
 }
 

@@ -3,10 +3,13 @@
 package api_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/cadre-dev/cadre/internal/access"
 	"github.com/cadre-dev/cadre/internal/api/wire"
 )
 
@@ -61,5 +64,43 @@ func TestUnread(t *testing.T) {
 	w.want(http.StatusNoContent, http.MethodPut, chats+"/"+chat+"/read", wire.ReadMark{Seq: before.Replied})
 	if after := row(); after.Read != before.Replied || after.Replied != before.Replied {
 		t.Errorf("read up to %d of %d, want %d", after.Read, after.Replied, before.Replied)
+	}
+	if a := w.want(http.StatusUnprocessableEntity, http.MethodPut, chats+"/"+chat+"/read", wire.ReadMark{Seq: 1 << 40}); a.code() != "seq" {
+		t.Errorf("what does not exist yet was read: %s", a.body)
+	}
+}
+
+// TestOwnThings: what a user has read and set reaches their other windows, and
+// nobody else.
+func TestOwnThings(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	chat, _ := w.newChat("Find out")
+	_, stranger := w.newToken("bert", access.Admin, 0)
+	since := w.newest()
+	at := fmt.Sprintf("/v1/users/me/changes?deltas=false&since=%d", since)
+	window, theirs := w.follow(t, w.token, at), w.follow(t, stranger, at)
+
+	mark := chats + "/" + chat + "/read"
+	w.want(http.StatusNoContent, http.MethodPut, mark, wire.ReadMark{Seq: 3})
+	w.want(http.StatusNoContent, http.MethodPut, mark, wire.ReadMark{Seq: 2}) // changes nothing and is not told
+	w.want(http.StatusNoContent, http.MethodPut, "/v1/users/me/settings", map[string]any{"theme": "dark"})
+	if a := w.call(stranger, http.MethodPut, "/v1/users/me/settings", map[string]any{"theme": "light"}); a.status != http.StatusNoContent {
+		t.Fatalf("a second user cannot keep settings: %s", a.body)
+	}
+
+	for _, want := range []string{
+		`chat_read ` + chat + ` [{"collection":"read-marks","id":"` + chat + `","data":{"chatId":"` + chat + `","readSeq":3}}]`,
+		`settings_changed  [{"collection":"settings","id":"local","data":{"theme":"dark"}}]`,
+	} {
+		c := window.next(t)
+		docs, err := json.Marshal(c.Docs)
+		w.ok(err)
+		if got := fmt.Sprintf("%s %s %s", c.Type, c.Chat, docs); got != want {
+			t.Errorf("the other window is told\n  %s, not\n  %s", got, want)
+		}
+	}
+	if c := theirs.next(t); c.Type != "settings_changed" || len(c.Docs) != 1 || c.Docs[0].ID != "bert" {
+		t.Errorf("a second user is told %+v", c)
 	}
 }

@@ -66,7 +66,7 @@ func (s *Server) putSettings(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return nil, s.cfg.Store.PutSettings(ctx, visitOf(ctx).User.ID, b)
+	return nil, s.cfg.Engine.PutSettings(ctx, visitOf(ctx).User.ID, b)
 }
 
 // carriedKey is where the request itself is kept for what is about cookies.

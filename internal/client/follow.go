@@ -243,6 +243,8 @@ func document(collection string, raw json.RawMessage) (any, error) {
 		return as[store.ModelCall](raw)
 	case "inbox":
 		return as[store.Item](raw)
+	case "read-marks":
+		return as[store.ReadMark](raw)
 	}
 	return raw, nil
 }

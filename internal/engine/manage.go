@@ -1,9 +1,11 @@
-// Managing chats: changes that no agent makes, in the order of all others.
+// Managing chats: changes that no agent makes, in the order of all others. What
+// a user sets for themselves goes the same way.
 
 package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,9 +17,9 @@ import (
 // ErrBusy: a chat with agents at work is not deleted unless it is forced.
 var ErrBusy = errors.New("agents of the chat are at work")
 
-// managed is a change of a chat as a whole.
+// managed is a change of a chat as a whole, or of what a user has set.
 type managed struct {
-	chat   string
+	chat   string // empty: of no chat
 	kind   string
 	docs   []store.Doc
 	delete bool
@@ -41,14 +43,27 @@ func (e *Engine) DeleteChat(ctx context.Context, chat string, force bool) error 
 	return e.manage(ctx, managed{chat: chat, kind: "chat_deleted", docs: []store.Doc{store.DeleteChat{ID: chat}}, delete: true, force: force})
 }
 
+// MarkRead notes up to which change the owner of a chat has read it. A mark
+// only moves on.
+func (e *Engine) MarkRead(ctx context.Context, mark store.ReadMark) error {
+	return e.manage(ctx, managed{chat: mark.ChatID, kind: "chat_read", docs: []store.Doc{store.PutReadMark{ReadMark: mark}}})
+}
+
+// PutSettings keeps what a user has set for themselves.
+func (e *Engine) PutSettings(ctx context.Context, user string, body json.RawMessage) error {
+	return e.manage(ctx, managed{kind: "settings_changed", docs: []store.Doc{store.PutSettings{User: user, Body: body}}})
+}
+
 func (e *Engine) manage(ctx context.Context, m managed) error {
-	if _, err := e.cfg.Store.Chat(ctx, m.chat); err != nil {
-		return fmt.Errorf("chat %s: %w", m.chat, err)
+	if m.chat != "" {
+		if _, err := e.cfg.Store.Chat(ctx, m.chat); err != nil {
+			return fmt.Errorf("chat %s: %w", m.chat, err)
+		}
 	}
 	return e.deliver(ctx, delivery{agent: m.chat, managed: &m})
 }
 
-// manage stages a change of a chat.
+// manage stages such a change.
 func (t *tx) manage(d delivery) {
 	m := d.managed
 	if m.delete && !m.force {

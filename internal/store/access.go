@@ -7,9 +7,10 @@ import (
 	"encoding/json"
 )
 
-// Access is what a database keeps beside the documents of agents. Nothing in
-// it is a numbered change: it belongs to people and to the server, not to the
-// log. Each call that writes is durable when it returns.
+// Access is what a database keeps beside the documents of agents. Nothing that
+// it writes is a numbered change: it belongs to the server, not to the log.
+// (Settings and read marks are written by Commit, as windows follow them.) Each
+// call that writes is durable when it returns.
 type Access interface {
 	User(ctx context.Context, id string) (*User, error)
 	Users(ctx context.Context) ([]User, error) // those that were not removed, oldest first
@@ -27,9 +28,7 @@ type Access interface {
 	ForgetKeys(ctx context.Context, before int64) error
 
 	Settings(ctx context.Context, user string) (json.RawMessage, error) // nil: none yet
-	PutSettings(ctx context.Context, user string, body json.RawMessage) error
 	ReadMark(ctx context.Context, chat string) (int64, error) // up to which change its owner has read it
-	PutReadMark(ctx context.Context, chat string, seq int64) error
 
 	Audit(ctx context.Context, a Audit) error
 	Audits(ctx context.Context, q AuditQuery) ([]Audit, error) // newest first

@@ -248,6 +248,12 @@ type Item struct {
 	ClosedAt  int64 `json:"closedAt,omitempty"`
 }
 
+// ReadMark tells up to which change the owner of a chat has read it.
+type ReadMark struct {
+	ChatID string `json:"chatId"`
+	Seq    int64  `json:"readSeq"`
+}
+
 // Artifact is something too large for a message.
 type Artifact struct {
 	ID        string `json:"id"`

@@ -238,6 +238,13 @@ type (
 	}
 
 	NewArtifact struct{ Artifact }
+
+	// What a user alone changes, told to them alone.
+	PutReadMark struct{ ReadMark } // a mark only moves on
+	PutSettings struct {           // replaces
+		User string
+		Body json.RawMessage
+	}
 )
 
 func (PutUser) isDoc()       {}
@@ -260,6 +267,8 @@ func (NewModelCall) isDoc()  {}
 func (NewItem) isDoc()       {}
 func (SetItem) isDoc()       {}
 func (NewArtifact) isDoc()   {}
+func (PutReadMark) isDoc()   {}
+func (PutSettings) isDoc()   {}
 
 // Page bounds a list: up to Limit entries (0: all) after the one named.
 type Page struct {
@@ -298,7 +307,7 @@ type Change struct {
 	Chat  string     `json:"chat"`
 	Agent string     `json:"agent,omitempty"`
 	Path  string     `json:"path,omitempty"`
-	User  string     `json:"-"` // who owns the chat
+	User  string     `json:"-"` // who owns the chat, or the settings
 	Docs  []Document `json:"docs,omitempty"`
 }
 
@@ -307,11 +316,13 @@ type Change struct {
 // "sub-agents", "sub-agents/ID/messages", "sub-agents/ID/tool-calls",
 // "sub-agents/ID/model-calls", "inbox", "orch-chats". The orchestrator's own
 // messages are "messages", its calls "tool-calls" and "model-calls"; it is
-// itself the only document of "orchestrator".
+// itself the only document of "orchestrator". How far the owner of a chat has
+// read it is in "read-marks", by the id of the chat. "settings" are a user's own,
+// by the id of the user, and of no chat.
 type Document struct {
 	Collection string `json:"collection"`
 	ID         string `json:"id"`
-	Data       any    `json:"data"`              // Chat, Agent, Task, Message, ToolCall, ModelCall or Item
+	Data       any    `json:"data"`              // Chat, Agent, Task, Message, ToolCall, ModelCall, Item, ReadMark or json.RawMessage
 	Deleted    bool   `json:"deleted,omitempty"` // the chat was deleted: Data is nil
 }
 

@@ -1,4 +1,5 @@
-// This file keeps users, keys, settings, read marks and the audit log.
+// This file keeps users, keys and the audit log, and reads settings and read
+// marks.
 
 package sqlite
 
@@ -29,9 +30,8 @@ WHERE k.hash = ? AND ifnull(u.removed_at, 0) = 0`
 	forgetKeysSQL = `DELETE FROM keys WHERE kind = 'session' AND (expires_at > 0 AND expires_at < ?1 OR revoked_at > 0 AND revoked_at < ?1)`
 
 	settingsSQL    = `SELECT body FROM settings WHERE user = ?`
-	putSettingsSQL = `INSERT INTO settings (user, body) VALUES (?, ?) ON CONFLICT (user) DO UPDATE SET body = excluded.body`
-	readMarkSQL    = `SELECT seq FROM read_marks WHERE n = (SELECT n FROM chats WHERE id = ?)`
-	putReadMarkSQL = `INSERT INTO read_marks (n, seq) VALUES (?, ?) ON CONFLICT (n) DO UPDATE SET seq = max(seq, excluded.seq)`
+	readMarkSQL    = `SELECT c.id, r.seq FROM chats c JOIN read_marks r ON r.n = c.n WHERE c.id = ?`
+	readMarkRowSQL = `SELECT c.id, r.seq FROM read_marks r JOIN chats c ON c.n = r.n WHERE r.n = ?`
 
 	addAuditSQL = `INSERT INTO audit (at, user, key, action, target, address, detail) VALUES (?, ?, ?, ?, ?, ?, ?)`
 	auditsSQL   = `SELECT n, at, user, key, action, target, address, detail FROM audit
@@ -149,11 +149,11 @@ func (s *Store) ForgetKeys(ctx context.Context, before int64) error {
 	return s.change(ctx, "forgetting old sessions", forgetKeysSQL, false, func(p *params) { p.int(before) })
 }
 
+func scanSettings(c *columns) (json.RawMessage, error) { return c.blob(), nil }
+
 // Settings implements store.Access.
 func (s *Store) Settings(ctx context.Context, user string) (json.RawMessage, error) {
-	body, err := readOne(ctx, s, "settings of", user, settingsSQL, func(p *params) { p.text(user) }, func(c *columns) (json.RawMessage, error) {
-		return c.blob(), nil
-	})
+	body, err := readOne(ctx, s, "settings of", user, settingsSQL, func(p *params) { p.text(user) }, scanSettings)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -163,37 +163,20 @@ func (s *Store) Settings(ctx context.Context, user string) (json.RawMessage, err
 	return *body, nil
 }
 
-// PutSettings implements store.Access.
-func (s *Store) PutSettings(ctx context.Context, user string, body json.RawMessage) error {
-	return s.change(ctx, "keeping the settings of "+user, putSettingsSQL, false, func(p *params) {
-		p.text(user)
-		p.blob(body)
-	})
+func scanReadMark(c *columns) (store.ReadMark, error) {
+	return store.ReadMark{ChatID: c.text(), Seq: c.int64()}, nil
 }
 
 // ReadMark implements store.Access.
 func (s *Store) ReadMark(ctx context.Context, chat string) (int64, error) {
-	seq, err := readOne(ctx, s, "read mark of", chat, readMarkSQL, func(p *params) { p.text(chat) }, func(c *columns) (int64, error) {
-		return c.int64(), nil
-	})
+	mark, err := readOne(ctx, s, "read mark of", chat, readMarkSQL, func(p *params) { p.text(chat) }, scanReadMark)
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	return *seq, nil
-}
-
-// PutReadMark implements store.Access. A mark only moves on.
-func (s *Store) PutReadMark(ctx context.Context, chat string, seq int64) error {
-	return s.aside(ctx, "marking chat "+chat+" as read", func(w *writer) error {
-		n, err := w.chat(chat)
-		if err != nil {
-			return err
-		}
-		return w.change(putReadMarkSQL, false, func(p *params) { p.ints(n, seq) })
-	})
+	return mark.Seq, nil
 }
 
 // Audit implements store.Access.

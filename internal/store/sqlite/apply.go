@@ -108,6 +108,10 @@ func (w *writer) doc(e *store.Entry, seq int64, d store.Doc) error {
 		return w.setItem(d)
 	case store.NewArtifact:
 		return w.newArtifact(d)
+	case store.PutReadMark:
+		return w.putReadMark(d)
+	case store.PutSettings:
+		return w.putSettings(d)
 	}
 	return fmt.Errorf("writing a document: unknown kind %T", d)
 }

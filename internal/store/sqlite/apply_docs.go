@@ -473,3 +473,20 @@ func (w *writer) newArtifact(d store.NewArtifact) error {
 	_, err = w.insert(w.st.insertArtifact, "artifact", d.ID)
 	return err
 }
+
+func (w *writer) putReadMark(d store.PutReadMark) error {
+	n, err := w.chat(d.ChatID)
+	if err != nil {
+		return err
+	}
+	w.touch(touchedReadMark, n)
+	return failure("marking chat "+d.ChatID+" as read", w.change(putReadMarkSQL, false, func(p *params) { p.ints(n, d.Seq) }))
+}
+
+func (w *writer) putSettings(d store.PutSettings) error {
+	w.touchSettings(d.User)
+	return failure("keeping the settings of "+d.User, w.change(putSettingsSQL, false, func(p *params) {
+		p.text(d.User)
+		p.blob(d.Body)
+	}))
+}

@@ -60,6 +60,7 @@ type tail struct {
 type docKey struct {
 	letter byte
 	n      int64
+	user   string
 }
 
 // raw is an event before its documents are read.
@@ -159,8 +160,11 @@ func (t *tail) expand(e raw) (store.Change, bool, error) {
 	}
 	c := e.Change
 	for _, code := range codes {
-		if code.letter == touchedDeleted {
+		switch code.letter {
+		case touchedDeleted:
 			c.Chat, c.User = code.gone.chat, code.gone.user
+		case touchedSettings:
+			c.User = code.user
 		}
 	}
 	f := t.filter
@@ -193,7 +197,7 @@ func (t *tail) document(chat string, c code) (*store.Document, error) {
 	if c.letter == touchedDeleted {
 		return &store.Document{Collection: "orch-chats", ID: c.gone.chat, Deleted: true}, nil
 	}
-	key := docKey{c.letter, c.n}
+	key := docKey{c.letter, c.n, c.user}
 	if d, ok := t.docs[key]; ok {
 		return d, nil
 	}
@@ -253,6 +257,18 @@ func (t *tail) fetch(chat string, c code) (*store.Document, error) {
 			return nil, err
 		}
 		return &store.Document{Collection: "inbox", ID: v.ID, Data: *v}, nil
+	case touchedReadMark:
+		v, err := one(t.reader, readMarkRowSQL, row, scanReadMark)
+		if err != nil {
+			return nil, err
+		}
+		return &store.Document{Collection: "read-marks", ID: v.ChatID, Data: *v}, nil
+	case touchedSettings:
+		v, err := one(t.reader, settingsSQL, func(p *params) { p.text(c.user) }, scanSettings)
+		if err != nil {
+			return nil, err
+		}
+		return &store.Document{Collection: "settings", ID: c.user, Data: *v}, nil
 	}
 	return nil, fmt.Errorf("reading what an event touched: unknown letter %q", c.letter)
 }

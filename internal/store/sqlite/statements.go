@@ -75,6 +75,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	setItemSQL = `UPDATE inbox SET status = ?1, deadline = iif(?2 = 0, deadline, ?2), how = ?3, by_whom = ?4, scope = ?5, answer = ?6,
   closed_at = iif(?1 = 'closed', ?7, closed_at) WHERE id = ?8 RETURNING n`
 
+	putReadMarkSQL = `INSERT INTO read_marks (n, seq) VALUES (?, ?) ON CONFLICT (n) DO UPDATE SET seq = max(seq, excluded.seq)`
+	putSettingsSQL = `INSERT INTO settings (user, body) VALUES (?, ?) ON CONFLICT (user) DO UPDATE SET body = excluded.body`
+
 	insertArtifactSQL = `INSERT INTO artifacts (id, chat, agent, name, media_type, size, created_at, data)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 )

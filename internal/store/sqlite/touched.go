@@ -1,6 +1,6 @@
 // This file writes and reads what an event touched: for each document a letter
 // and the number of its row. A deleted chat has no row any more and is written
-// out.
+// out, and so is the user whose settings changed.
 
 package sqlite
 
@@ -22,6 +22,8 @@ const (
 	touchedModelCall = 'R'
 	touchedItem      = 'I'
 	touchedDeleted   = 'D'
+	touchedReadMark  = 'S' // the row is that of the chat
+	touchedSettings  = 'U' // with the user
 )
 
 // touch notes that the entry in hand changed the row n.
@@ -46,11 +48,19 @@ func (w *writer) touchDeleted(d deletion) {
 	w.touched = fmt.Appendf(w.touched, "%c%s,%s,%d", touchedDeleted, url.QueryEscape(d.chat), url.QueryEscape(d.user), d.events)
 }
 
+func (w *writer) touchSettings(user string) {
+	if len(w.touched) > 0 {
+		w.touched = append(w.touched, ' ')
+	}
+	w.touched = fmt.Appendf(w.touched, "%c%s", touchedSettings, url.QueryEscape(user))
+}
+
 // code is one document in the column touched.
 type code struct {
 	letter byte
 	n      int64
 	gone   deletion // for touchedDeleted
+	user   string   // for touchedSettings
 }
 
 // parseTouched reads the column, each document once.
@@ -59,9 +69,12 @@ func parseTouched(s string) ([]code, error) {
 	for field := range strings.FieldsSeq(s) {
 		c := code{letter: field[0]}
 		var err error
-		if c.letter == touchedDeleted {
+		switch c.letter {
+		case touchedDeleted:
 			c.gone, err = parseDeletion(field[1:])
-		} else {
+		case touchedSettings:
+			c.user, err = url.QueryUnescape(field[1:])
+		default:
 			c.n, err = strconv.ParseInt(field[1:], 10, 64)
 		}
 		if err != nil {

@@ -91,18 +91,41 @@ func testAccessSettings(s *suite, a Served) {
 		s.equal(got, want, "the settings of "+user)
 	}
 	settings("anna", nil)
-	s.ok(a.PutSettings(s.ctx(), "anna", json.RawMessage(`{"theme":"dark"}`)))
-	s.ok(a.PutSettings(s.ctx(), "bert", json.RawMessage(`{}`)))
-	s.ok(a.PutSettings(s.ctx(), "anna", json.RawMessage(`{"theme":"«ü»"}`)))
+	set := func(user, body string) { s.commit(s.putSettings(user, body)) }
+	set("anna", `{"theme":"dark"}`)
+	set("bert", `{}`)
+	set("anna", `{"theme":"«ü»"}`)
 	settings("anna", json.RawMessage(`{"theme":"«ü»"}`))
 	settings("bert", json.RawMessage(`{}`))
+
+	set("D, ü&D1", `{"a":1}`) // names that look like codes
+	for user, want := range map[string][]int64{"anna": {1, 3}, "bert": {2}, "D, ü&D1": {4}, "nobody": nil} {
+		list, _ := s.changes(0, 0, store.Filter{User: user})
+		var seqs []int64
+		for _, c := range list {
+			seqs = append(seqs, c.Seq)
+		}
+		s.equal(seqs, want, "the changes of the settings of "+user)
+	}
+	list, _ := s.changes(2, 0, store.Filter{User: "anna"})
+	s.equal(list[0].Docs, []store.Document{{Collection: "settings", ID: "anna", Data: json.RawMessage(`{"theme":"«ü»"}`)}}, "the settings in a change")
+	s.equal(list[0].Chat, "", "the chat of settings")
+	s.startChat("c1")
+	list, _ = s.changes(0, 0, store.Filter{Chat: "c1"})
+	s.equal(len(list), 1, "the changes of a chat, where settings are none")
+}
+
+func (s *suite) putSettings(user, body string) *store.Entry {
+	return s.entry("", "", "SettingsChanged", store.PutSettings{User: user, Body: json.RawMessage(body)})
+}
+
+func (s *suite) putReadMark(chat string, seq int64) *store.Entry {
+	return s.entry(chat, "", "ChatRead", store.PutReadMark{ReadMark: store.ReadMark{ChatID: chat, Seq: seq}})
 }
 
 func testAccessReadMarks(s *suite, a Served) {
 	s.startChat("c1")
 	s.startChat("c2")
-	before, err := a.LastSeq(s.ctx())
-	s.ok(err)
 	mark := func(chat string, want int64) {
 		s.Helper()
 		got, err := a.ReadMark(s.ctx(), chat)
@@ -111,14 +134,23 @@ func testAccessReadMarks(s *suite, a Served) {
 	}
 	mark("c1", 0)
 	for _, seq := range []int64{3, 7, 5} {
-		s.ok(a.PutReadMark(s.ctx(), "c1", seq))
+		s.commit(s.putReadMark("c1", seq))
 	}
 	mark("c1", 7) // it only moves on
 	mark("c2", 0)
-	s.fails(a.PutReadMark(s.ctx(), "none", 1), store.ErrNotFound, "marking no chat")
-	after, err := a.LastSeq(s.ctx())
-	s.ok(err)
-	s.equal(after, before, "the number of the newest change: a mark is none")
+	s.fails(s.Commit(s.ctx(), &store.Batch{Entries: []*store.Entry{s.putReadMark("none", 1)}}), store.ErrNotFound, "marking no chat")
+	for what, f := range map[string]store.Filter{"the owner": {User: user}, "the chat": {Chat: "c1"}} {
+		list, _ := s.changes(2, 0, f)
+		if len(list) != 3 {
+			s.Fatalf("%s is told of %d marks: %+v", what, len(list), list)
+		}
+		s.equal(list[2].Docs, []store.Document{{Collection: "read-marks", ID: "c1", Data: store.ReadMark{ChatID: "c1", Seq: 7}}}, "a read mark in a change")
+	}
+	for what, f := range map[string]store.Filter{"another user": {User: "bert"}, "another chat": {Chat: "c2"}} {
+		if list, _ := s.changes(2, 0, f); len(list) != 0 {
+			s.Errorf("%s is told of the marks: %+v", what, list)
+		}
+	}
 	s.commit(s.entry("c1", "", "ChatDeleted", store.DeleteChat{ID: "c1"}))
 	s.startChat("c1")
 	mark("c1", 0)
@@ -164,8 +196,7 @@ func testAccessIsDurable(s *suite, a Served) {
 	s.startChat("c1")
 	s.ok(a.AddUser(s.ctx(), store.User{ID: "anna", Name: "Anna", CreatedAt: 3}))
 	s.ok(a.AddKey(s.ctx(), store.Key{ID: "k1", UserID: "anna", Kind: store.KeyToken, Hash: "h1"}))
-	s.ok(a.PutSettings(s.ctx(), "anna", json.RawMessage(`{"a":1}`)))
-	s.ok(a.PutReadMark(s.ctx(), "c1", 4))
+	s.commit(s.putSettings("anna", `{"a":1}`), s.putReadMark("c1", 4))
 	s.ok(a.Audit(s.ctx(), store.Audit{Action: "login"}))
 	s.reopen()
 	a, _ = s.Store.(Served) // open returns nothing else

@@ -45,7 +45,7 @@ func testListChats(s *suite, l Served) {
 	s.startChatOf("user-bert", "b1")
 	archived, yes := true, true
 	s.commit(s.entry("c4", "", "ChatChanged", store.SetChat{ID: "c4", Archived: &archived}))
-	s.ok(l.PutReadMark(s.ctx(), "c3", 9))
+	s.commit(s.putReadMark("c3", 9))
 	id := func(c store.ChatRow) string { return c.ID }
 	no := false
 	for what, test := range map[string]struct {

@@ -322,7 +322,7 @@ export interface paths {
         };
         /**
          * Follow all chats of the user
-         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that changes before a deletion are missing: read what is shown anew and go on from the seq that it carries. Comments, or heartbeat lines, come when nothing else does.
+         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that changes before a deletion are missing: read what is shown anew and go on from the seq that it carries. Comments, or heartbeat lines, come when nothing else does. Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.
          */
         get: operations["followUser"];
         put?: never;
@@ -413,7 +413,7 @@ export interface paths {
         };
         /**
          * Follow a chat with all its agents
-         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that changes before a deletion are missing: read what is shown anew and go on from the seq that it carries. Comments, or heartbeat lines, come when nothing else does.
+         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that changes before a deletion are missing: read what is shown anew and go on from the seq that it carries. Comments, or heartbeat lines, come when nothing else does. Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.
          */
         get: operations["followChat"];
         put?: never;
@@ -2302,7 +2302,7 @@ export interface operations {
                 format?: "sse" | "ndjson";
                 /** @description Only this agent and those below it. */
                 agent?: string;
-                /** @description Only these, separated by commas: messages, tasks, sub-agents, sub-agents/*\/messages, inbox, orch-chats … */
+                /** @description Only these, separated by commas: messages, tasks, sub-agents, sub-agents/*\/messages, inbox, orch-chats, read-marks, settings … */
                 collections?: string;
                 /** @description Also pieces of replies on their way. */
                 deltas?: boolean;
@@ -2616,7 +2616,7 @@ export interface operations {
                 format?: "sse" | "ndjson";
                 /** @description Only this agent and those below it. */
                 agent?: string;
-                /** @description Only these, separated by commas: messages, tasks, sub-agents, sub-agents/*\/messages, inbox, orch-chats … */
+                /** @description Only these, separated by commas: messages, tasks, sub-agents, sub-agents/*\/messages, inbox, orch-chats, read-marks, settings … */
                 collections?: string;
                 /** @description Also pieces of replies on their way. */
                 deltas?: boolean;
