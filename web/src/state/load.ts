@@ -28,6 +28,9 @@ function take(event: FeedEvent): void {
 
 const showLink = (link: Link, retryAt: number) => write({ link, retryAt });
 
+/** What is held may be of a chat that was deleted, or of another data folder: none of it is kept. Drafts are. */
+const anew = () => location.reload();
+
 /** start loads what every page needs, and follows it. */
 export async function start(): Promise<void> {
   userFeed?.close();
@@ -41,9 +44,10 @@ export async function start(): Promise<void> {
     ]);
     update((s) => mergeItems(mergeChats({ ...s, me }, [...chats.items, ...archived.items]), items));
     write({ ready: true, broken: "", stranger: false, moreChats: chats.next ?? "" });
-    const options = { url: api.userFeed(), since: me.seq, on: take, link: showLink, gone: () => void start() };
-    userFeed = sharing ? share({ ...options, ...sharing }) : subscribe(options);
+    const options = { url: api.userFeed(), since: me.seq, on: take, link: showLink, gone: anew };
+    userFeed = sharing ? share({ ...options, ...sharing, missed: () => void start() }) : subscribe(options);
   } catch (err) {
+    sharing?.channel.close();
     write({ broken: reason(err), stranger: err instanceof Problem && err.status === 401, ready: false });
     if (!(err instanceof Problem) || err.status === 0 || err.status >= 500) setTimeout(() => void start(), 3000);
   }
@@ -97,10 +101,7 @@ export async function openChat(chat: string): Promise<void> {
       since: snapshot.seq,
       on: take,
       link: showLink,
-      gone: () => {
-        chatFeed = null;
-        void openChat(chat);
-      },
+      gone: anew,
     });
   } catch (err) {
     if (chatFeed === place) chatFeed = null;

@@ -3,7 +3,7 @@
 
 import { expect, it } from "vitest";
 import type { FeedEvent } from "./feed";
-import { share, type Channel } from "./share";
+import { share, type Channel, type Told } from "./share";
 
 /** A browser with windows that hear each other, and a lock that one holds at a time. */
 function browser() {
@@ -21,9 +21,10 @@ function browser() {
     });
   };
   const streams: { url: string; send: (text: string) => void }[] = [];
-  const open = (since: number) => {
+  const open = (since: number, early: Told[] = []) => {
     const seen: string[] = [];
     let gone = 0;
+    let missed = 0;
     const channel: Channel = {
       onmessage: null,
       postMessage: (data) => channels.forEach((c) => c !== channel && c.onmessage?.({ data })),
@@ -34,6 +35,8 @@ function browser() {
       url: "/changes",
       since,
       channel,
+      early,
+      missed: () => void missed++,
       lead: (signal, run) => {
         queue.push({ signal, run });
         if (!held) next();
@@ -51,7 +54,7 @@ function browser() {
         return new Response(body);
       }) as typeof fetch,
     });
-    return { seen, feed, gone: () => gone };
+    return { seen, feed, gone: () => gone, missed: () => missed };
   };
   return { open, streams };
 }
@@ -97,5 +100,18 @@ it("does not take what it has, and loads anew what it missed", async () => {
   expect(late.seen).toEqual([]);
   b.streams[0]?.send(event(12, 10));
   await settle();
-  expect(late.gone()).toBe(1);
+  expect(late.missed()).toBe(1);
+  expect(late.gone()).toBe(0);
+});
+
+it("takes what was told while it loaded its lists", async () => {
+  const b = browser();
+  b.open(5);
+  const told = (seq: number, prev: number) => ({ kind: "event" as const, event: { event: "change", id: `${seq}`, data: data(seq, prev) } });
+  const late = b.open(8, [told(7, 5), told(8, 7), told(10, 8)]);
+  await settle();
+  b.streams[0]?.send(event(12, 10));
+  await settle();
+  expect(late.seen).toEqual([data(10, 8), data(12, 10)]);
+  expect(late.missed()).toBe(0);
 });

@@ -5,7 +5,7 @@
 
 import { subscribe, type Feed, type FeedEvent, type FeedOptions, type Link } from "./feed";
 
-type Told =
+export type Told =
   | { kind: "event"; event: FeedEvent }
   | { kind: "link"; link: Link; retryAt: number }
   | { kind: "gone" }
@@ -20,15 +20,23 @@ export interface Channel {
 
 export interface SharedOptions extends FeedOptions {
   channel: Channel;
+  /** What was told before this window knew its number. */
+  early?: Told[];
+  /** Something was told before this window listened: lists must be loaded anew. */
+  missed: () => void;
   /** lead resolves when it is this window's turn; what it is given back is called when the window leaves. */
   lead: (signal: AbortSignal, run: () => Promise<void>) => void;
 }
 
 /** browserSharing is what browsers offer for it, null where they do not. */
-export function browserSharing(name: string): Pick<SharedOptions, "channel" | "lead"> | null {
+export function browserSharing(name: string): Pick<SharedOptions, "channel" | "early" | "lead"> | null {
   if (!("locks" in navigator) || typeof BroadcastChannel === "undefined") return null;
+  const channel = new BroadcastChannel(name) as unknown as Channel;
+  const early: Told[] = [];
+  channel.onmessage = ({ data }) => void early.push(data);
   return {
-    channel: new BroadcastChannel(name) as unknown as Channel,
+    channel,
+    early,
     lead: (signal, run) => void navigator.locks.request(name, { signal }, run).catch(() => {}),
   };
 }
@@ -48,7 +56,7 @@ export function share(options: SharedOptions): Feed {
       if (event.event !== "delta" && seq <= since) return;
       const prev = prevOf(event);
       if (prev !== null && prev > since) {
-        options.gone(); // something was told before this window listened
+        options.missed();
         return;
       }
       since = Math.max(since, seq);
@@ -60,13 +68,15 @@ export function share(options: SharedOptions): Feed {
     options.link(l, retryAt);
   };
 
-  channel.onmessage = ({ data }) => {
+  const hear = (data: Told) => {
     if (data.kind === "event" && !own) take(data.event);
     else if (data.kind === "link" && !own) show(data.link, data.retryAt);
     else if (data.kind === "gone" && !own) options.gone();
     else if (data.kind === "hello" && own) channel.postMessage({ kind: "link", ...link });
     else if (data.kind === "retry") own?.retry();
   };
+  channel.onmessage = ({ data }) => hear(data);
+  options.early?.splice(0).forEach(hear);
   channel.postMessage({ kind: "hello" });
 
   options.lead(leave.signal, () => {
