@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cadre-dev/cadre/internal/client"
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
@@ -143,6 +144,14 @@ func (g *globals) tailAt(ctx context.Context, out io.Writer, o *tailOptions, fro
 	for {
 		select {
 		case h := <-events:
+			var gone *client.GoneError
+			if errors.As(h.err, &gone) && gone.Snapshot != nil { // an older data folder was put in place
+				if err := t.anew(ctx, from, gone); err != nil {
+					return err
+				}
+				events = watch(gone.Seq)
+				continue
+			}
 			if h.err != nil {
 				return fmt.Errorf("following the changes: %w", h.err)
 			}
@@ -164,6 +173,19 @@ type tailed struct {
 	json  *view.JSON
 	busy  bool
 	gone  bool // the chat was deleted
+}
+
+// anew begins with what is there now. Lines of JSON go on with a smaller number,
+// which tells the same.
+func (t *tailed) anew(ctx context.Context, from view.Source, gone *client.GoneError) (err error) {
+	if t.json != nil {
+		return nil
+	}
+	if t.tree, err = view.Load(ctx, from, t.chat); err != nil {
+		return err
+	}
+	t.plain, t.busy = view.NewPlain(t.out, t.tree), false
+	return t.line("The feed begins anew: " + gone.Why + ".")
 }
 
 func (t *tailed) show(item feedItem) error {

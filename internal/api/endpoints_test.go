@@ -5,6 +5,7 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -230,11 +231,8 @@ func (w *world) manage(chat, sub string) {
 	before := w.lastSeq()
 	w.want(http.StatusNoContent, http.MethodDelete, chats+"/"+busy+"?force=true", nil)
 	w.want(http.StatusNotFound, http.MethodGet, chats+"/"+busy, nil)
-	for since, code := range map[string]string{before: "deleted", "999999999": "ahead"} {
-		if a := w.want(http.StatusGone, http.MethodGet, "/v1/users/me/changes?since="+since, nil); a.code() != code || !strings.Contains(string(a.body), `"seq":`) {
-			t.Errorf("since %s: %s", since, a.body)
-		}
-	}
+	w.want(http.StatusNotFound, http.MethodGet, chats+"/"+busy+"/changes?since="+before, nil)
+	w.beginAnew(chat, before)
 	w.want(http.StatusForbidden, http.MethodPost, chats, nil, "Authorization", "Bearer "+second(w.newToken("local", "read", 0)))
 	for _, dir := range []string{"/", "/nowhere"} {
 		_, writer := w.newToken("local", "write", 0)
@@ -245,6 +243,46 @@ func (w *world) manage(chat, sub string) {
 	w.want(http.StatusUnprocessableEntity, http.MethodPost, chats, wire.NewChat{Dir: "/nowhere"})
 	w.want(http.StatusUnprocessableEntity, http.MethodPost, chats, wire.NewChat{Role: "nobody"})
 }
+
+// beginAnew: where there is no way on from a number, the answer is what to begin
+// anew with.
+func (w *world) beginAnew(chat, before string) {
+	t := w.t
+	t.Helper()
+	next, _ := w.newChat("After a deletion")
+	for since, code := range map[string]string{before: "deleted", "999999999": "ahead"} {
+		var p wire.Problem
+		w.want(http.StatusGone, http.MethodGet, "/v1/users/me/changes?since="+since, nil).into(t, &p)
+		if p.Code != code || p.Overview == nil || p.Snapshot != nil || p.Seq != p.Overview.Seq {
+			t.Fatalf("since %s: %+v", since, p)
+		}
+		var chats, inbox bytes.Buffer // of what the lists show
+		w.ok(json.NewEncoder(&chats).Encode(p.Overview.Chats))
+		w.ok(json.NewEncoder(&inbox).Encode(p.Overview.Inbox))
+		for path, got := range map[string]string{"/v1/users/me/orch-chats": chats.String(), "/v1/users/me/inbox": inbox.String()} {
+			if want := string(w.want(http.StatusOK, http.MethodGet, path, nil).body); strings.TrimSpace(want) != strings.TrimSpace(got) {
+				t.Errorf("since %s: begins with\n  %s, but %s is\n  %s", since, got, path, want)
+			}
+		}
+		if !strings.Contains(chats.String(), next) || !strings.Contains(inbox.String(), next) {
+			t.Errorf("since %s: what is there is not shown: %s %s", since, chats.String(), inbox.String())
+		}
+		f := w.follow(t, w.token, fmt.Sprintf("/v1/users/me/changes?since=%d", p.Seq))
+		title := "Renamed since " + since
+		w.want(http.StatusOK, http.MethodPatch, chatsPath(chat), wire.SetChat{Title: &title})
+		if c := f.next(t); c.Type != "chat_renamed" || c.Prev != p.Seq {
+			t.Errorf("after the overview comes %+v", c)
+		}
+		f.close()
+	}
+	var p wire.Problem
+	w.want(http.StatusGone, http.MethodGet, chatsPath(chat)+"/changes?since=999999999", nil).into(t, &p)
+	if p.Code != "ahead" || p.Snapshot == nil || p.Overview != nil || p.Snapshot.Chat.ID != chat || p.Seq != p.Snapshot.Seq || p.Seq != w.newest() {
+		t.Errorf("the feed of a chat: %+v", p)
+	}
+}
+
+func chatsPath(chat string) string { return chats + "/" + chat }
 
 func second(_, b string) string { return b }
 

@@ -43,7 +43,8 @@ func (s *Server) feedRoutes() {
 		return huma.Operation{
 			OperationID: id, Method: http.MethodGet, Path: path, Summary: summary,
 			Description: "Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. " +
-				"410 means that changes before a deletion are missing: read what is shown anew and go on from the seq that it carries. Comments, or heartbeat lines, come when nothing else does. " +
+				"410 means that there is no way on from that number: a chat was deleted after it, and its changes with it, or it is of another data folder. " +
+				"The problem carries what to begin anew with, a snapshot or an overview, and the seq to follow from. Comments, or heartbeat lines, come when nothing else does. " +
 				"Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.",
 			Responses: map[string]*huma.Response{"200": {Description: "One change or delta after another", Content: map[string]*huma.MediaType{
 				eventStream: {Schema: &huma.Schema{Type: huma.TypeString}}, lineStream: {Schema: lines},
@@ -149,7 +150,7 @@ func (s *Server) since(ctx context.Context, in FeedInput, f store.Filter, last i
 		return 0, unprocessable("since", fmt.Sprintf("%q is no number of a change", text), "use the id of the last change seen, or 0")
 	}
 	if since > last {
-		return 0, gone("ahead", fmt.Sprintf("change %d does not exist, the newest is %d: the number is of another data folder", since, last), last)
+		return 0, s.gone(ctx, f, "ahead", fmt.Sprintf("change %d does not exist, the newest is %d: the number is of another data folder", since, last))
 	}
 	if f.User != "" && since > 0 {
 		missing, err := s.cfg.Store.DeletedAfter(ctx, f.User, since)
@@ -157,18 +158,50 @@ func (s *Server) since(ctx context.Context, in FeedInput, f store.Filter, last i
 			return 0, err
 		}
 		if missing {
-			return 0, gone("deleted", fmt.Sprintf("a chat was deleted after change %d, and its changes with it", since), last)
+			return 0, s.gone(ctx, f, "deleted", fmt.Sprintf("a chat was deleted after change %d, and its changes with it", since))
 		}
 	}
 	return since, nil
 }
 
-// gone tells that there is no way on from a number, and where there is one:
-// what is read after this answer is complete with the changes since seq.
-func gone(code, detail string, seq int64) *wire.Problem {
-	p := problem(http.StatusGone, code, detail, fmt.Sprintf("read the chat, or the chats and the inbox, anew, then follow the changes since %d", seq))
-	p.Seq = seq
+// gone tells that there is no way on from a number, and what to begin anew with:
+// it is complete with the changes since its seq, and so is what is read later.
+func (s *Server) gone(ctx context.Context, f store.Filter, code, detail string) error {
+	p := problem(http.StatusGone, code, detail, "forget what is shown, begin anew with the snapshot or the overview in this answer, and follow the changes since seq")
+	if f.Chat != "" {
+		now, err := s.snapshot(ctx, f.Chat)
+		if err != nil {
+			return err
+		}
+		p.Snapshot, p.Seq = &now.Body, now.Body.Seq
+		return p
+	}
+	now, err := s.overview(ctx)
+	if err != nil {
+		return err
+	}
+	p.Overview, p.Seq = now, now.Seq
 	return p
+}
+
+// overview reads the number before the lists, as snapshot does.
+func (s *Server) overview(ctx context.Context) (*wire.Overview, error) {
+	seq, err := s.cfg.Store.LastSeq(ctx)
+	if err != nil {
+		return nil, err
+	}
+	user, shown, first := visitOf(ctx).User.ID, false, store.Window{Limit: defaultPage, Bytes: pageBytes / 4}
+	newest := first
+	newest.Desc = true
+	chats, err := pageOf(s.cfg.Store.ListChats(ctx, store.ChatList{User: user, Archived: &shown, Window: newest}))
+	if err != nil {
+		return nil, err
+	}
+	items, err := pageOf(s.cfg.Store.ListItems(ctx, store.ItemList{User: user, Window: first}))
+	if err != nil {
+		return nil, err
+	}
+	return &wire.Overview{Chats: chats.Body, Inbox: items.Body, Seq: seq}, nil
 }
 
 // section is which part of the changes of a chat or user a subscriber wants.

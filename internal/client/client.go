@@ -30,7 +30,7 @@ const (
 	dialTime    = 10 * time.Second
 	requestTime = 60 * time.Second
 	rateWait    = time.Second
-	maxProblem  = 1 << 20 // bytes
+	maxProblem  = 16 << 20 // bytes; one that tells to begin anew carries a page
 )
 
 // Options say where a server is and who asks.

@@ -24,11 +24,13 @@ import (
 )
 
 // GoneError tells that changes were deleted after the number asked for, or
-// that the number is of another data folder: read anew what is shown, then
-// follow from Seq.
+// that the number is of another data folder: begin anew with Snapshot (of the
+// chat followed) or Overview (of all chats), then follow from Seq.
 type GoneError struct {
-	Seq int64
-	Why string
+	Seq      int64
+	Why      string
+	Snapshot *wire.Snapshot
+	Overview *wire.Overview
 }
 
 func (e *GoneError) Error() string { return "there is no way on from this number: " + e.Why }
@@ -133,7 +135,7 @@ func (r *reader) connect(ctx context.Context) error {
 	res, err := r.c.send(ctx, http.MethodGet, at+"/changes", query, nil, header)
 	var p *wire.Problem
 	if errors.As(err, &p) && p.Status == http.StatusGone {
-		return &GoneError{p.Seq, p.Detail}
+		return &GoneError{p.Seq, p.Detail, p.Snapshot, p.Overview}
 	}
 	if err != nil {
 		return err

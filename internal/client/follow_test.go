@@ -24,7 +24,7 @@ func change(seq, prev int) string {
 func problem(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	fmt.Fprintf(w, `{"status":%d,"code":%q,"detail":"told so","seq":7}`, status, code)
+	fmt.Fprintf(w, `{"status":%d,"code":%q,"detail":"told so","seq":7,"overview":{"seq":7,"chats":{"items":[{"id":"c9"}]}}}`, status, code)
 }
 
 // newClient answers the n-th request, counted from 0, by do.
@@ -122,7 +122,7 @@ func TestFollowEnds(t *testing.T) {
 
 func isGone(err error) bool {
 	var gone *client.GoneError
-	return errors.As(err, &gone) && gone.Seq == 7
+	return errors.As(err, &gone) && gone.Seq == 7 && gone.Snapshot == nil && gone.Overview.Chats.Items[0].ID == "c9"
 }
 
 func isProblem(status int) func(error) bool {

@@ -28,7 +28,7 @@ type Access interface {
 	ForgetKeys(ctx context.Context, before int64) error
 
 	Settings(ctx context.Context, user string) (json.RawMessage, error) // nil: none yet
-	ReadMark(ctx context.Context, chat string) (int64, error) // up to which change its owner has read it
+	ReadMark(ctx context.Context, chat string) (int64, error)           // up to which change its owner has read it
 
 	Audit(ctx context.Context, a Audit) error
 	Audits(ctx context.Context, q AuditQuery) ([]Audit, error) // newest first

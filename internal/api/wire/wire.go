@@ -43,7 +43,10 @@ type Problem struct {
 	Hint    string  `json:"hint,omitempty" doc:"What to do."`
 	Request string  `json:"requestId,omitempty"`
 	Errors  []Fault `json:"errors,omitempty" doc:"Each thing that is wrong with the request."`
-	Seq     int64   `json:"seq,omitempty" doc:"With 410: read anew what is shown, then follow the changes since this number."`
+	Seq     int64   `json:"seq,omitempty" doc:"With 410: begin anew with the snapshot, then follow the changes since this number."`
+
+	Snapshot *Snapshot `json:"snapshot,omitempty" doc:"With 410, in the feed of a chat: the chat as it is now, as getChat tells it."`
+	Overview *Overview `json:"overview,omitempty" doc:"With 410, in the feed of a user: their chats and inbox as they are now."`
 }
 
 // Fault is one thing that is wrong with a request.
@@ -134,6 +137,15 @@ type Snapshot struct {
 	Chat         Chat  `json:"chat"`
 	Orchestrator Agent `json:"orchestrator"`
 	Seq          int64 `json:"seq" doc:"Subscribe to changes since this number."`
+}
+
+// Overview is what a page about all chats of a user needs first: the first page
+// of each list, as listChats and listInbox tell it. Changes after seq complete
+// it.
+type Overview struct {
+	Chats Page[Chat] `json:"chats"`
+	Inbox Page[Item] `json:"inbox"`
+	Seq   int64      `json:"seq" doc:"Subscribe to changes since this number."`
 }
 
 // Tree is all agents of a chat, parents before children.

@@ -322,7 +322,7 @@ export interface paths {
         };
         /**
          * Follow all chats of the user
-         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that changes before a deletion are missing: read what is shown anew and go on from the seq that it carries. Comments, or heartbeat lines, come when nothing else does. Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.
+         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that there is no way on from that number: a chat was deleted after it, and its changes with it, or it is of another data folder. The problem carries what to begin anew with, a snapshot or an overview, and the seq to follow from. Comments, or heartbeat lines, come when nothing else does. Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.
          */
         get: operations["followUser"];
         put?: never;
@@ -413,7 +413,7 @@ export interface paths {
         };
         /**
          * Follow a chat with all its agents
-         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that changes before a deletion are missing: read what is shown anew and go on from the seq that it carries. Comments, or heartbeat lines, come when nothing else does. Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.
+         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that there is no way on from that number: a chat was deleted after it, and its changes with it, or it is of another data folder. The problem carries what to begin anew with, a snapshot or an overview, and the seq to follow from. Comments, or heartbeat lines, come when nothing else does. Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.
          */
         get: operations["followChat"];
         put?: never;
@@ -1228,6 +1228,15 @@ export interface components {
         NewUser: {
             name: string;
         };
+        Overview: {
+            chats: components["schemas"]["PageChatRow"];
+            inbox: components["schemas"]["PageItem"];
+            /**
+             * Format: int64
+             * @description Subscribe to changes since this number.
+             */
+            seq: number;
+        };
         PageAgent: {
             items: components["schemas"]["Agent"][];
             /** @description Pass it as cursor to get the next page. */
@@ -1341,12 +1350,16 @@ export interface components {
             errors?: components["schemas"]["Fault"][];
             /** @description What to do. */
             hint?: string;
+            /** @description With 410, in the feed of a user: their chats and inbox as they are now. */
+            overview?: components["schemas"]["Overview"];
             requestId?: string;
             /**
              * Format: int64
-             * @description With 410: read anew what is shown, then follow the changes since this number.
+             * @description With 410: begin anew with the snapshot, then follow the changes since this number.
              */
             seq?: number;
+            /** @description With 410, in the feed of a chat: the chat as it is now, as getChat tells it. */
+            snapshot?: components["schemas"]["Snapshot"];
             /** Format: int64 */
             status: number;
             title: string;
