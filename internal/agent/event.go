@@ -364,8 +364,10 @@ type CallInfo struct {
 	Model     string
 	Usage     message.Usage
 	RequestID string
-	StartedAt int64 // Unix milliseconds
-	FirstAt   int64 // of the first piece of the reply, 0 if none came
+	Answered  string // the model that really answered, as the vendor names it
+	Waited    int64  // milliseconds for a place, before it started
+	StartedAt int64  // Unix milliseconds
+	FirstAt   int64  // of the first piece of the reply, 0 if none came
 	EndedAt   int64
 }
 

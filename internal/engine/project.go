@@ -365,9 +365,9 @@ func (p *projection) recordModel(f agent.RecordModel) {
 	call := store.ModelCall{
 		Agent: p.spec().ID, Turn: f.Turn, Try: f.Try, Model: f.Info.Model, RequestType: p.requestType(),
 		From: f.Pos - 1, Reply: f.Pos, Response: f.Reply.Text(), Status: f.Outcome, Stop: string(f.Stop),
-		ErrorKind: string(f.Kind), Error: f.Message, RequestID: f.Info.RequestID,
+		ErrorKind: string(f.Kind), Error: f.Message, RequestID: f.Info.RequestID, Answered: f.Info.Answered,
 		Usage: f.Info.Usage, Cost: f.Spent.Cost, Priced: f.Priced,
-		StartedAt: f.Info.StartedAt, FirstAt: f.Info.FirstAt, EndedAt: f.Info.EndedAt,
+		WaitedMS: f.Info.Waited, StartedAt: f.Info.StartedAt, FirstAt: f.Info.FirstAt, EndedAt: f.Info.EndedAt,
 	}
 	if f.Pos < 0 {
 		call.From = p.s.state.Pos - 1

@@ -26,7 +26,7 @@ const maxValues = 200
 type Counters struct {
 	calls, tokens, cost, retries, failures, waits, tools, toolEnds *prometheus.CounterVec
 
-	commits *prometheus.HistogramVec
+	commits, waited *prometheus.HistogramVec
 
 	mu            sync.Mutex
 	models, names known // guarded by mu
@@ -50,13 +50,17 @@ func New() *Counters {
 			Name: "cadre_commit_duration_seconds", Help: "How long it took to store a batch of events durably, by success.",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .025, .05, .1, .25, 1, 5},
 		}, []string{"status"}),
+		waited: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "cadre_model_wait_duration_seconds", Help: "How long model calls that are over had waited for their place before they started, those that did not wait included.",
+			Buckets: []float64{.01, .05, .2, 1, 5, 20, 60, 300, 1800},
+		}, []string{"model"}),
 		models: known{}, names: known{},
 	}
 }
 
 // Collectors are what a registry registers.
 func (c *Counters) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{c.calls, c.tokens, c.cost, c.retries, c.failures, c.waits, c.tools, c.toolEnds, c.commits}
+	return []prometheus.Collector{c.calls, c.tokens, c.cost, c.retries, c.failures, c.waits, c.tools, c.toolEnds, c.commits, c.waited}
 }
 
 // Watch returns the store with its commits counted.
@@ -124,6 +128,9 @@ func (c *Counters) modelCall(m store.ModelCall) {
 	}
 	model := c.models.value(name)
 	c.calls.WithLabelValues(model, m.Status).Inc()
+	if m.StartedAt > 0 && m.Status != "side" { // those that were lost or stopped tell nothing
+		c.waited.WithLabelValues(model).Observe(float64(max(0, m.WaitedMS)) / 1000)
+	}
 	for kind, n := range map[string]int64{"input": m.Input, "output": m.Output, "cache_read": m.CacheRead, "cache_write": m.CacheWrite} {
 		c.tokens.WithLabelValues(model, kind).Add(float64(max(0, n)))
 	}

@@ -36,11 +36,11 @@ func TestCounts(t *testing.T) {
 	under := &stub{}
 	s := c.Watch(under)
 	replied := store.ModelCall{
-		Model: "openai/gpt", Status: "replied", Try: 1, Priced: true, Cost: 2_500_000,
+		Model: "openai/gpt", Status: "replied", Try: 1, Priced: true, Cost: 2_500_000, StartedAt: 9_000, WaitedMS: 1_500,
 		Usage: message.Usage{Input: 10, Output: 5, CacheRead: 100, CacheWrite: 7},
 	}
 	commit(t, s, "model_replied", "", store.NewModelCall{ModelCall: replied})
-	commit(t, s, "model_failed", "", store.NewModelCall{ModelCall: store.ModelCall{Model: "openai/gpt", Status: "failed", Try: 2, ErrorKind: "rate_limit"}})
+	commit(t, s, "model_failed", "", store.NewModelCall{ModelCall: store.ModelCall{Model: "openai/gpt", Status: "failed", Try: 2, ErrorKind: "rate_limit", StartedAt: 9_000}})
 	commit(t, s, "model_failed", "", store.NewModelCall{ModelCall: store.ModelCall{Model: "scripted:/home/anna/s.yaml", Status: "failed", Try: 1, ErrorKind: "server"}})
 	commit(t, s, "model_queued", `{"why":"rate_limit"}`)
 	commit(t, s, "model_queued", `{"turn":1}`) // the wait is over
@@ -69,6 +69,20 @@ cadre_model_failures_total{kind="server"} 1
 # HELP cadre_model_retries_total Model calls that were not the first try of their turn.
 # TYPE cadre_model_retries_total counter
 cadre_model_retries_total{model="openai/gpt"} 1
+# HELP cadre_model_wait_duration_seconds How long model calls that are over had waited for their place before they started, those that did not wait included.
+# TYPE cadre_model_wait_duration_seconds histogram
+cadre_model_wait_duration_seconds_bucket{model="openai/gpt",le="0.01"} 1
+cadre_model_wait_duration_seconds_bucket{model="openai/gpt",le="0.05"} 1
+cadre_model_wait_duration_seconds_bucket{model="openai/gpt",le="0.2"} 1
+cadre_model_wait_duration_seconds_bucket{model="openai/gpt",le="1"} 1
+cadre_model_wait_duration_seconds_bucket{model="openai/gpt",le="5"} 2
+cadre_model_wait_duration_seconds_bucket{model="openai/gpt",le="20"} 2
+cadre_model_wait_duration_seconds_bucket{model="openai/gpt",le="60"} 2
+cadre_model_wait_duration_seconds_bucket{model="openai/gpt",le="300"} 2
+cadre_model_wait_duration_seconds_bucket{model="openai/gpt",le="1800"} 2
+cadre_model_wait_duration_seconds_bucket{model="openai/gpt",le="+Inf"} 2
+cadre_model_wait_duration_seconds_sum{model="openai/gpt"} 1.5
+cadre_model_wait_duration_seconds_count{model="openai/gpt"} 2
 # HELP cadre_model_waits_total Model calls that had to wait for their place, by reason.
 # TYPE cadre_model_waits_total counter
 cadre_model_waits_total{reason="rate_limit"} 1
@@ -84,7 +98,7 @@ cadre_tool_results_total{status="success"} 1
 	r := prometheus.NewPedanticRegistry()
 	r.MustRegister(c.Collectors()...)
 	if err := testutil.GatherAndCompare(r, strings.NewReader(want), "cadre_model_calls_total", "cadre_model_cost_dollars_total", "cadre_model_failures_total",
-		"cadre_model_retries_total", "cadre_model_waits_total", "cadre_tool_calls_total", "cadre_tool_results_total"); err != nil {
+		"cadre_model_retries_total", "cadre_model_wait_duration_seconds", "cadre_model_waits_total", "cadre_tool_calls_total", "cadre_tool_results_total"); err != nil {
 		t.Error(err)
 	}
 	problems, err := testutil.GatherAndLint(r)

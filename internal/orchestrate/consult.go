@@ -85,7 +85,7 @@ func (p *Performer) consult(ctx context.Context, job engine.Job, c agent.Consult
 	if err != nil {
 		return "", 0, err
 	}
-	info.EndedAt, info.Usage, info.RequestID = job.Now().UnixMilli(), reply.Usage, reply.RequestID
+	info.EndedAt, info.Usage, info.RequestID, info.Answered = job.Now().UnixMilli(), reply.Usage, reply.RequestID, reply.Model
 	spent, known := model.spent(reply.Usage, len(asks), message.Message{Parts: reply.Parts}.Size())
 	p.charge(ctx, job.Spec.Chat, agent.Charged{Spent: spent, Priced: known, Info: info})
 	for _, part := range reply.Parts {

@@ -288,7 +288,7 @@ func (p *Performer) askSummary(ctx context.Context, job engine.Job, record strin
 		}
 		return "", err
 	}
-	info.Usage, info.RequestID = reply.Usage, reply.RequestID
+	info.Usage, info.RequestID, info.Answered = reply.Usage, reply.RequestID, reply.Model
 	ev.Info = info
 	ev.Spent, ev.Priced = model.spent(reply.Usage, len(record), message.Message{Parts: reply.Parts}.Size())
 	text := message.Text(reply.Parts)

@@ -6,9 +6,12 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/llm"
+	"github.com/cadre-dev/cadre/internal/message"
 )
 
 func TestGates(t *testing.T) {
@@ -54,6 +57,26 @@ func TestGates(t *testing.T) {
 		third()
 		if n := g.chats["k"].users; n != 1 {
 			t.Errorf("%d users are left, 1 holds a place", n)
+		}
+	})
+}
+
+// TestWaited: the record of a call says how long it waited before it started.
+func TestWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPerformer(t, &models{reply: &llm.Reply{Parts: []message.Part{message.TextPart{Text: "done"}}, Stop: llm.StopEnd}})
+		p.gates.most = 1
+		job := engine.Job{Spec: agent.Spec{ID: "k.1", Chat: "k", Depth: 1}, Now: time.Now, Tell: func(agent.Event) {}}
+		leave, err := p.gates.enter(t.Context(), job, agent.CallModel{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(1500*time.Millisecond, leave)
+		for _, want := range []int64{1500, 0} {
+			ev, ok := p.CallModel(t.Context(), job, agent.CallModel{Turn: 1, Try: 1, Model: "test/one"}, func(string, int, string, string) {}).(agent.ModelReplied)
+			if !ok || ev.Info.Waited != want || ev.Info.StartedAt != time.Now().UnixMilli() {
+				t.Errorf("it waited %d ms, want %d: %+v", ev.Info.Waited, want, ev)
+			}
 		}
 	})
 }

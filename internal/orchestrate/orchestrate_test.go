@@ -264,7 +264,7 @@ func TestClasses(t *testing.T) {
 func TestCallModel(t *testing.T) {
 	m := &models{reply: &llm.Reply{
 		Parts: []message.Part{message.TextPart{Text: "hello"}, message.ToolCall{ID: "c1", Name: "Read", Input: json.RawMessage(`{}`)}},
-		Stop:  llm.StopTools, Usage: message.Usage{Input: 10, Output: 5, CacheRead: 3}, RequestID: "r1",
+		Stop:  llm.StopTools, Usage: message.Usage{Input: 10, Output: 5, CacheRead: 3}, RequestID: "r1", Model: "one-2026",
 	}}
 	p := newPerformer(t, m)
 	job := engine.Job{
@@ -281,13 +281,8 @@ func TestCallModel(t *testing.T) {
 	if ev.Spent != (agent.Amount{Tokens: 18, Cost: 23}) || !ev.Priced || ev.Info.RequestID != "r1" || ev.Info.FirstAt == 0 {
 		t.Errorf("spent %+v, info %+v", ev.Spent, ev.Info)
 	}
-	if ev.Info.Model != "test/one" {
-		t.Errorf("the record names %s", ev.Info.Model)
-	}
-	for _, tt := range [][4]string{{"a/b", "a/b", "", "a/b"}, {"a/b@high", "a/b", "b-1", "a/b-1@high"}, {"scripted:/x/y", "", "asked", "scripted:/x/y"}} {
-		if got := (Model{Ref: tt[0], Lane: tt[1]}).answered(tt[2]); got != tt[3] {
-			t.Errorf("%v: %s", tt, got)
-		}
+	if ev.Info.Model != "test/one" || ev.Info.Answered != "one-2026" {
+		t.Errorf("the record names %s, answered by %s", ev.Info.Model, ev.Info.Answered)
 	}
 	if !slices.Equal(deltas, []string{"text:hel"}) {
 		t.Errorf("deltas %v", deltas)

@@ -46,16 +46,6 @@ type Model struct {
 	Cost func(message.Usage) (micros int64, known bool)
 }
 
-// answered is what the record of a call names, in the form of Ref: the model
-// that the provider says has answered, else the one that was asked.
-func (m Model) answered(by string) string {
-	provider, _, ok := strings.Cut(m.Lane, "/")
-	if !ok || by == "" {
-		return m.Ref
-	}
-	return provider + "/" + by + strings.TrimPrefix(m.Ref, m.Lane)
-}
-
 // cost is what a call has cost, and whether that is known.
 func (m Model) cost(u message.Usage) (int64, bool) {
 	if m.Cost != nil {
@@ -274,7 +264,11 @@ func (p *Performer) toolTokens(spec agent.Spec) int64 {
 // CallModel implements engine.Performer.
 func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.CallModel, onDelta func(kind string, part int, name, text string)) agent.Event {
 	info := agent.CallInfo{Model: call.Model, StartedAt: job.Now().UnixMilli()}
-	begun := func() { info.StartedAt = job.Now().UnixMilli() }
+	asked := info.StartedAt
+	begun := func() {
+		info.StartedAt = job.Now().UnixMilli()
+		info.Waited = info.StartedAt - asked
+	}
 	model, err := p.models.Find(call.Model)
 	failed := func(err error) agent.Event {
 		ev := agent.ModelFailed{Turn: call.Turn, Try: call.Try, Kind: agent.Failure(llm.KindOf(err)), Message: err.Error(), Priced: true, GaveUp: errors.Is(err, schedule.ErrGaveUp)}
@@ -286,7 +280,9 @@ func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.Ca
 				ev.Spent, ev.Priced = model.spent(e.Usage, 0, 0)
 			}
 		}
-		info.EndedAt = job.Now().UnixMilli()
+		if info.EndedAt = job.Now().UnixMilli(); ev.GaveUp {
+			info.Waited = info.EndedAt - asked
+		}
 		ev.Info = info
 		return ev
 	}
@@ -298,6 +294,7 @@ func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.Ca
 			return failed(&llm.Error{Kind: llm.ErrBadRequest, Message: err.Error()})
 		}
 	}
+	asked = job.Now().UnixMilli()
 	leave, err := p.gates.enter(ctx, job, call)
 	if err != nil {
 		return failed(&llm.Error{Kind: llm.ErrNetwork, Message: err.Error()})
@@ -398,8 +395,7 @@ func (p *Performer) replied(ctx context.Context, job engine.Job, call agent.Call
 	for _, c := range body.Calls() {
 		ev.Calls = append(ev.Calls, p.propose(ctx, job, c))
 	}
-	info.EndedAt, info.Usage, info.RequestID = job.Now().UnixMilli(), reply.Usage, reply.RequestID
-	info.Model = model.answered(reply.Model)
+	info.EndedAt, info.Usage, info.RequestID, info.Answered = job.Now().UnixMilli(), reply.Usage, reply.RequestID, reply.Model
 	ev.Info = info
 	return ev
 }

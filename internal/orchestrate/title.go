@@ -59,7 +59,7 @@ func (p *Performer) Title(ctx context.Context, chat string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("naming chat %s: %w", chat, err)
 	}
-	info.EndedAt, info.Usage, info.RequestID = time.Now().UnixMilli(), reply.Usage, reply.RequestID
+	info.EndedAt, info.Usage, info.RequestID, info.Answered = time.Now().UnixMilli(), reply.Usage, reply.RequestID, reply.Model
 	answer := message.Message{Parts: reply.Parts}
 	spent, known := model.spent(reply.Usage, len(said), answer.Size())
 	p.charge(ctx, chat, agent.Charged{Spent: spent, Priced: known, Info: info})

@@ -210,10 +210,13 @@ type ModelCall struct {
 	Error       string `json:"error,omitempty"`
 	RequestID   string `json:"requestId,omitempty"`
 
+	Answered string `json:"responseModel,omitempty"` // what the vendor says that answered
+
 	message.Usage
 	Cost   int64 `json:"costMicros"`
 	Priced bool  `json:"priced"`
 
+	WaitedMS  int64 `json:"waitedMs,omitempty"` // for a place, before it started
 	StartedAt int64 `json:"startedAt"`
 	FirstAt   int64 `json:"firstTokenAt,omitempty"`
 	EndedAt   int64 `json:"endedAt"`

@@ -125,6 +125,12 @@ func (t *Tracer) modelCall(ctx context.Context, chat string, c store.ModelCall) 
 			semconv.GenAIUsageCacheReadInputTokens(int(c.CacheRead)), semconv.GenAIUsageCacheCreationInputTokens(int(c.CacheWrite)),
 			attribute.String("cadre.model_call.id", c.ID), attribute.String("cadre.model_call.status", c.Status)),
 	}
+	if c.Answered != "" {
+		s.attributes = append(s.attributes, semconv.GenAIResponseModel(c.Answered))
+	}
+	if c.WaitedMS > 0 {
+		s.attributes = append(s.attributes, attribute.Float64("cadre.model_call.wait_seconds", float64(c.WaitedMS)/1000))
+	}
 	if c.Stop != "" {
 		s.attributes = append(s.attributes, semconv.GenAIResponseFinishReasons(c.Stop))
 	}

@@ -84,7 +84,7 @@ func Wanted(env func(string) string) (bool, error) {
 		case "http/protobuf":
 			return true, nil
 		default:
-			return false, fmt.Errorf("%s is %q: traces are sent by http/protobuf only, so that none are sent; collectors take it at port 4318", name, protocol)
+			return false, fmt.Errorf("%s is %q: traces are sent by http/protobuf only, so that none are sent; set %s=http/protobuf, and the endpoint to the port where the collector takes it, usually 4318", name, protocol, name)
 		}
 	}
 	return true, nil

@@ -164,7 +164,7 @@ func TestAttributes(t *testing.T) {
 		if s.Name != "chat scripted" {
 			continue
 		}
-		for _, key := range []string{"gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.request.model", "gen_ai.provider.name", "cadre.model_call.id"} {
+		for _, key := range []string{"gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.request.model", "gen_ai.response.model", "gen_ai.provider.name", "cadre.model_call.id"} {
 			if s.values[key] == "" {
 				t.Errorf("a model call has no %s", key)
 			}

@@ -404,8 +404,8 @@ func (w *writer) newModelCall(d store.NewModelCall) error {
 	p.ints(a.n, int64(d.Turn), int64(d.Try), int64(d.From), int64(d.Reply))
 	p.ints(d.Input, d.Output, d.CacheRead, d.CacheWrite, d.Reasoning, d.Cost)
 	p.bool(d.Priced)
-	p.ints(d.StartedAt, d.FirstAt, d.EndedAt)
-	p.texts(d.Model, d.RequestType, d.Status, d.Stop, d.ErrorKind, d.Error, d.RequestID, d.Response)
+	p.ints(d.StartedAt, d.FirstAt, d.EndedAt, d.WaitedMS)
+	p.texts(d.Model, d.RequestType, d.Status, d.Stop, d.ErrorKind, d.Error, d.RequestID, d.Response, d.Answered)
 	n, err := w.insert(w.st.insertModelCall, "a model call of agent", d.Agent)
 	if err != nil {
 		return err

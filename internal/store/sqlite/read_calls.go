@@ -25,7 +25,8 @@ LEFT JOIN messages m ON m.agent = t.agent AND m.pos = t.pos AND t.pos > 0 AND m.
 	callRowSQL = `SELECT ` + callColumns + callTables + `WHERE t.n = ?`
 
 	modelColumns = `a.id, m.turn, m.try, m.model, m.request_type, m.from_pos, m.reply_pos, m.response, m.status, m.stop, m.error_kind, m.error,
-  m.request_id, m.input, m.output, m.cache_read, m.cache_write, m.reasoning, m.cost, m.priced, m.started_at, m.first_at, m.ended_at`
+  m.request_id, m.input, m.output, m.cache_read, m.cache_write, m.reasoning, m.cost, m.priced, m.started_at, m.first_at, m.ended_at,
+  m.waited, m.answered`
 	modelTables   = ` FROM model_calls m JOIN agents a ON a.n = m.agent `
 	modelCallsSQL = `SELECT ` + modelColumns + modelTables + `WHERE m.agent = ` + ofAgent + ` ORDER BY m.n`
 	modelRowSQL   = `SELECT ` + modelColumns + modelTables + `WHERE m.n = ?`
@@ -79,6 +80,7 @@ func scanModelCall(c *columns) (store.ModelCall, error) {
 			Input: c.int64(), Output: c.int64(), CacheRead: c.int64(), CacheWrite: c.int64(), Reasoning: c.int64(),
 		},
 		Cost: c.int64(), Priced: c.bool(), StartedAt: c.int64(), FirstAt: c.int64(), EndedAt: c.int64(),
+		WaitedMS: c.int64(), Answered: c.text(),
 	}
 	m.ID = store.ModelCallID(m.Agent, m.Turn, m.Try)
 	return m, nil

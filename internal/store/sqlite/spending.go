@@ -16,10 +16,12 @@ const (
 FROM chats c JOIN agents a ON a.chat = c.n JOIN agent_details d ON d.n = a.n JOIN model_calls m ON m.agent = a.n
 WHERE c.user = ? AND m.ended_at >= ? AND m.ended_at < ?`
 
-	// Those with something under way or a deadline, and those above them, who
-	// wait for them.
+	// Those with something under way or a deadline, those who wait for a person
+	// without one, and those above them, who wait for them.
 	livingSQL = `WITH RECURSIVE living(n) AS (
   SELECT n FROM agents INDEXED BY agents_waiting WHERE waits = 1
+  UNION SELECT i.agent FROM inbox i INDEXED BY inbox_waiting JOIN agents a ON a.n = i.agent JOIN agent_details d ON d.n = i.agent
+    WHERE i.status <> 'closed' AND a.status <> 'idle' AND d.ended_at = 0
   UNION SELECT a.parent FROM living l JOIN agents a ON a.n = l.n WHERE a.parent IS NOT NULL)
 SELECT a.status, count(*) FROM living l JOIN agents a ON a.n = l.n GROUP BY a.status`
 

@@ -66,8 +66,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	findCallSQL = `SELECT n FROM tool_calls WHERE agent = ? AND turn = ? AND call = ?`
 
 	insertModelCallSQL = `INSERT INTO model_calls (agent, turn, try, from_pos, reply_pos, input, output, cache_read, cache_write,
-  reasoning, cost, priced, started_at, first_at, ended_at, model, request_type, status, stop, error_kind, error, request_id, response)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  reasoning, cost, priced, started_at, first_at, ended_at, waited, model, request_type, status, stop, error_kind, error, request_id, response, answered)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	insertItemSQL = `INSERT INTO inbox (id, chat, agent, user, path, role, turn, call, kind, action, reason, permit, detail, deadline, otherwise,
   status, how, by_whom, scope, answer, created_at, closed_at)

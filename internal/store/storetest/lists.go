@@ -347,9 +347,36 @@ func testDeletedAfter(s *suite, l Served) {
 		s.ok(err)
 		s.equal(got, test.want, fmt.Sprintf("whether something of %s was deleted after %d", test.user, test.since))
 	}
-	living, err := l.Living(s.ctx())
-	s.ok(err)
-	for state, n := range living {
-		s.Errorf("%d agents are %s, though none has anything to do", n, state)
+}
+
+// testLiving: who works, who waits for a person with no deadline, and those above
+// them are counted; who has ended or rests is not, whatever waits in the inbox.
+func testLiving(s *suite, l Served) {
+	living := func(when string, want map[string]int) {
+		s.Helper()
+		got, err := l.Living(s.ctx())
+		s.ok(err)
+		s.equal(got, want, "the agents "+when)
 	}
+	c, _ := s.startChat("c1")
+	s.startChat("c2")
+	s.setHead("c1", "c1", "idle", func(h *store.Head) { h.Busy, h.WakeAt = false, 0 })
+	s.setHead("c2", "c2", "idle", func(h *store.Head) { h.Busy, h.WakeAt = false, 0 })
+	living("at rest", map[string]int{})
+	item := func(id, agent string) store.Doc {
+		return store.NewItem{Item: store.Item{ID: id, ChatID: "c1", UserID: user, Agent: agent, Kind: "question", Status: "open"}}
+	}
+	for _, id := range []string{"c1.1", "c1.2"} {
+		s.commit(s.entry("c1", id, "Created", store.NewAgent{Agent: s.newAgent(c, "c1", id)}))
+		s.setHead("c1", id, "acting", func(h *store.Head) { h.Busy, h.WakeAt = false, 0 })
+	}
+	s.setHead("c1", "c1", "acting", func(h *store.Head) { h.Busy, h.WakeAt = false, 0 })
+	s.commit(s.entry("c1", "c1.1", "Asked", item("i1", "c1.1")), s.entry("c1", "c1.2", "Asked", item("i2", "c1.2"), item("i3", "c1.2")))
+	living("while two wait", map[string]int{"acting": 3})
+	s.setHead("c1", "c1.1", "completed", func(h *store.Head) { h.Busy, h.WakeAt = false, 0 })
+	s.commit(s.entry("c1", "c1.1", "Ended", store.EndAgent{ID: "c1.1", EndedAt: 9}))
+	living("while one waits", map[string]int{"acting": 2})
+	s.commit(s.entry("c1", "c1.2", "Answered", store.SetItem{ID: "i2", Status: "closed"}, store.SetItem{ID: "i3", Status: "closed"}))
+	s.setHead("c1", "c1.2", "thinking", func(h *store.Head) { h.Busy = true })
+	living("while one works", map[string]int{"acting": 1, "thinking": 1})
 }

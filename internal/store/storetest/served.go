@@ -41,6 +41,7 @@ func RunServed(t *testing.T, open func(t *testing.T, dir string) Served) {
 		{"PagesOfBytes", testPagesOfBytes},
 		{"Spending", testSpending},
 		{"DeletedAfter", testDeletedAfter},
+		{"Living", testLiving},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -1180,6 +1180,7 @@ export interface components {
             requestId?: string;
             requestType: string;
             response?: string;
+            responseModel?: string;
             /** Format: int64 */
             startedAt: number;
             status: string;
@@ -1188,6 +1189,8 @@ export interface components {
             try: number;
             /** Format: int64 */
             turn: number;
+            /** Format: int64 */
+            waitedMs?: number;
         };
         Models: {
             /** @description What no name and the tiers stand for. */
