@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/cadre-dev/cadre/internal/agent"
@@ -26,6 +27,7 @@ type serverHost struct {
 	c        *client.Client
 	anywhere bool // the current folder means nothing there: the server has its own
 	ends     chan agent.Outcome
+	stands   atomic.Pointer[string] // why the server can store nothing; nil or empty: it can
 }
 
 var _ host = (*serverHost)(nil)
@@ -115,7 +117,9 @@ func (h *serverHost) watch(ctx context.Context, chat string, since int64) <-chan
 	out := make(chan happening)
 	go func() {
 		worked := false
-		for item, err := range h.c.Follow(ctx, client.Feed{Chat: chat, Since: since, Deltas: true, Patience: absence}) {
+		for item, err := range h.c.Follow(ctx, client.Feed{
+			Chat: chat, Since: since, Deltas: true, Patience: absence, Paused: func(why string) { h.stands.Store(&why) },
+		}) {
 			if !tell(ctx, out, happening{item: item, err: err}) || err != nil {
 				return
 			}
@@ -239,7 +243,11 @@ func (h *serverHost) ending(ctx context.Context, chat string) (agent.Outcome, vi
 	}, err
 }
 
-// paused: the server's own matter; what is sent meanwhile is refused and says so.
-func (h *serverHost) paused() error { return nil }
+func (h *serverHost) paused() error {
+	if why := h.stands.Load(); why != nil && *why != "" {
+		return errors.New(*why)
+	}
+	return nil
+}
 
 func (h *serverHost) left() string { return "the server goes on with the work" }

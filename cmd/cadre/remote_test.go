@@ -144,7 +144,9 @@ func TestRunThroughServer(t *testing.T) {
 	}
 
 	// What a server cannot do is said.
-	f.run(exitUsage, "run", "--permissions", "trusted", "go").wants(t, "--permissions is for a run of its own")
+	f.run(exitUsage, "run", "--permissions", "trusted", "go").wants(t, "configured there (permissions: {mode: trusted}", "cadre inbox", "--data")
+	f.run(exitUsage, "run", "--record", "calls.jsonl", "go").wants(t, "the server makes the model calls", "--data")
+	f.run(exitUsage, "run", "--replay", "calls.jsonl", "go").wants(t, "the server makes the model calls", "--data")
 	f.run(exitUsage, "run", "--server", s.address, "go").wants(t, "needs a token")
 	f.run(exitUsage, "run", "--server", "nowhere", "--token-file", filepath.Join(f.data, "token"), "go").wants(t, "no address of a server")
 	f.run(exitFailed, "ps", "--server", "http://127.0.0.1:1", "--token-file", filepath.Join(f.data, "token")).wants(t, "no server answers")

@@ -111,10 +111,15 @@ func warn(cmd *cobra.Command, warnings []string) {
 
 // atServer lets a server do the work.
 func (s *session) atServer(ctx context.Context, dir string) error {
-	for flag, set := range map[string]bool{"record": s.o.record != "", "replay": s.o.replay != "", "permissions": s.o.permissions != ""} {
-		if set {
-			return usage("--%s is for a run of its own, and a server does the work here: leave it out, or name another folder with --data", flag)
-		}
+	const own = "to run without the server, name another folder with --data and leave --server out"
+	switch {
+	case s.o.record != "":
+		return usage("--record: the server makes the model calls here, for all chats, and writes none of them to a file; %s", own)
+	case s.o.replay != "":
+		return usage("--replay: the server makes the model calls here, with its own models; %s", own)
+	case s.o.permissions != "":
+		return usage("--permissions: what agents may do unasked at a server is configured there (permissions: {mode: %s} in its configuration file); answer what they ask here or with `cadre inbox`, or %s",
+			s.o.permissions, own)
 	}
 	c, err := s.g.dial(ctx, dir)
 	if err != nil {

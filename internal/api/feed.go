@@ -5,6 +5,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -32,19 +33,22 @@ const (
 	// sendTime is how long a piece may take to reach a client's machine before
 	// the client is cut off.
 	sendTime = 20 * time.Second
+	// lookTime is how often it is looked whether the server can store anything.
+	lookTime = 2 * time.Second
 )
 
 func (s *Server) feedRoutes() {
 	reg := s.api.OpenAPI().Components.Schemas
 	lines := &huma.Schema{OneOf: []*huma.Schema{
-		reg.Schema(typeOf[wire.Change](), true, ""), reg.Schema(typeOf[wire.Delta](), true, ""), reg.Schema(typeOf[wire.Heartbeat](), true, ""),
+		reg.Schema(typeOf[wire.Change](), true, ""), reg.Schema(typeOf[wire.Delta](), true, ""),
+		reg.Schema(typeOf[wire.State](), true, ""), reg.Schema(typeOf[wire.Heartbeat](), true, ""),
 	}}
 	op := func(id, path, summary string) huma.Operation {
 		return huma.Operation{
 			OperationID: id, Method: http.MethodGet, Path: path, Summary: summary,
 			Description: "Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. " +
 				"410 means that there is no way on from that number: a chat was deleted after it, and its changes with it, or it is of another data folder. " +
-				"The problem carries what to begin anew with, a snapshot or an overview, and the seq to follow from. Comments, or heartbeat lines, come when nothing else does. " +
+				"The problem carries what to begin anew with, a snapshot or an overview, and the seq to follow from. An event state tells that the server can store nothing, and when it can again. Comments, or heartbeat lines, come when nothing else does. " +
 				"Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.",
 			Responses: map[string]*huma.Response{"200": {Description: "One change or delta after another", Content: map[string]*huma.MediaType{
 				eventStream: {Schema: &huma.Schema{Type: huma.TypeString}}, lineStream: {Schema: lines},
@@ -238,6 +242,7 @@ type stream struct {
 	last   int64
 	chat   string
 	buf    []byte // to be sent
+	paused string // what the client was told
 }
 
 // batch is how many changes are read at once for a feed that ends.
@@ -276,13 +281,47 @@ func (t *stream) run(ctx context.Context, sub *feed.Subscription) error {
 	if err := t.begin(); err != nil {
 		return err
 	}
-	for {
-		if err := t.until(ctx, sub); err != nil {
+	look := min(lookTime, t.s.cfg.Heartbeat)
+	for beat := time.Duration(0); ; beat += look {
+		t.state()
+		if beat >= t.s.cfg.Heartbeat {
+			beat = 0
+			t.heartbeat()
+		}
+		if err := t.flush(); err != nil {
 			return err
 		}
-		if err := t.send(t.heartbeat()); err != nil {
+		if err := t.until(ctx, sub, look); err != nil {
 			return err
 		}
+	}
+}
+
+// state tells whether anything can be stored, if that has changed.
+func (t *stream) state() {
+	now := wire.State{Event: "state"}
+	if err := t.s.cfg.Engine.Paused(); err != nil {
+		now.Paused = err.Error()
+	}
+	if now.Paused == t.paused {
+		return
+	}
+	t.paused = now.Paused
+	b, err := json.Marshal(now)
+	if err != nil {
+		return // it is made of strings
+	}
+	if !t.lines {
+		t.buf = append(t.buf, "event: state\ndata: "...)
+	}
+	t.end(b)
+}
+
+// end adds the last field of an event.
+func (t *stream) end(data []byte) {
+	t.buf = append(append(t.buf, data...), '\n')
+	if !t.lines {
+		t.buf = append(t.buf, '\n')
 	}
 }
 
@@ -304,16 +343,17 @@ func (t *stream) begin() error {
 	return t.send([]byte(first))
 }
 
-func (t *stream) heartbeat() []byte {
+func (t *stream) heartbeat() {
 	if t.lines {
-		return fmt.Appendf(t.buf[:0], "{\"event\":\"heartbeat\",\"at\":%d}\n", ms(t.s.cfg.Now()))
+		t.buf = fmt.Appendf(t.buf, "{\"event\":\"heartbeat\",\"at\":%d}\n", ms(t.s.cfg.Now()))
+		return
 	}
-	return append(t.buf[:0], ": heartbeat\n\n"...)
+	t.buf = append(t.buf, ": heartbeat\n\n"...)
 }
 
-// until writes items until the next heartbeat is due.
-func (t *stream) until(ctx context.Context, sub *feed.Subscription) error {
-	beat, cancel := context.WithTimeout(ctx, t.s.cfg.Heartbeat)
+// until writes items for a while.
+func (t *stream) until(ctx context.Context, sub *feed.Subscription, look time.Duration) error {
+	beat, cancel := context.WithTimeout(ctx, look)
 	defer cancel()
 	for {
 		item, err := sub.Next(beat)
@@ -360,11 +400,8 @@ func (t *stream) item(item feed.Item) (gone bool) {
 			gone = gone || d.Deleted && t.chat != "" && d.ID == t.chat
 		}
 	}
-	b = append(append(b, tail...), '\n')
-	if !t.lines {
-		b = append(b, '\n')
-	}
 	t.buf = b
+	t.end(tail)
 	return gone
 }
 

@@ -6,14 +6,17 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/cadre-dev/cadre/internal/api"
 	"github.com/cadre-dev/cadre/internal/api/wire"
 	"github.com/cadre-dev/cadre/internal/store"
 )
@@ -183,6 +186,65 @@ func (w *world) newest() int64 {
 		return 0
 	}
 	return all[len(all)-1].Seq
+}
+
+// pausable is an engine that can be made to say that nothing can be stored.
+type pausable struct {
+	api.Engine
+	why atomic.Pointer[error]
+}
+
+func (p *pausable) Paused() error {
+	if why := p.why.Load(); why != nil {
+		return *why
+	}
+	return nil
+}
+
+// TestPausesAreTold: who follows is told that nothing can be stored, and when it
+// can again; who comes meanwhile is told at once.
+func TestPausesAreTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.close()
+	stuck := &pausable{}
+	w.change = func(cfg *api.Config) {
+		stuck.Engine = cfg.Engine
+		cfg.Engine = stuck
+	}
+	w.open()
+	full := errors.New("the disk is full")
+	sse, lines := w.follow(t, w.token, "/v1/users/me/changes"), w.follow(t, w.token, "/v1/users/me/changes?format=ndjson")
+	stuck.why.Store(&full)
+	late := w.follow(t, w.token, "/v1/users/me/changes")
+	told := func(f *follower, want string) {
+		t.Helper()
+		if name, _, data, ok := f.event(t); !ok || name != "state" || data != want {
+			t.Errorf("told %s %s, want %s", name, data, want)
+		}
+	}
+	line := func(want string) {
+		t.Helper()
+		for lines.lines.Scan() {
+			var v any
+			w.ok(json.Unmarshal(lines.lines.Bytes(), &v))
+			w.spec.validate(t, []string{"paths", "/v1/users/{user}/changes", "get", "responses", "200", "content", "application/x-ndjson", "schema"}, v)
+			if got := lines.lines.Text(); !strings.Contains(got, "heartbeat") {
+				if got != want {
+					t.Errorf("told %s, want %s", got, want)
+				}
+				return
+			}
+		}
+		t.Error("the feed has ended")
+	}
+	told(sse, `{"event":"state","paused":"the disk is full"}`)
+	told(late, `{"event":"state","paused":"the disk is full"}`)
+	line(`{"event":"state","paused":"the disk is full"}`)
+	stuck.why.Store(nil)
+	told(sse, `{"event":"state"}`)
+	told(late, `{"event":"state"}`)
+	line(`{"event":"state"}`)
 }
 
 // TestSections: what is asked for comes, and nothing else; lines are as the

@@ -49,6 +49,10 @@ type Feed struct {
 	Until  int64  // if not 0, the feed ends after this one
 	Deltas bool
 
+	// Paused is told why the server can store nothing, and "" when it can
+	// again, from the goroutine that follows; nil: nobody wants to know.
+	Paused func(why string)
+
 	// Patience is how long to go on trying while no server answers.
 	Patience time.Duration
 }
@@ -142,6 +146,7 @@ func (r *reader) connect(ctx context.Context) error {
 	}
 	defer func() { _ = res.Body.Close() }() // it was read, or is given up
 	r.connected = true
+	r.paused("") // one that is, says so first
 	lines := bufio.NewScanner(res.Body)
 	lines.Buffer(nil, maxLine)
 	var name, data string
@@ -178,6 +183,12 @@ func (r *reader) take(name, data string) error {
 			return fmt.Errorf("reading a piece of a reply: %w", err)
 		}
 		r.pass(feed.Item{Delta: d})
+	case "state":
+		var now wire.State
+		if err := json.Unmarshal([]byte(data), &now); err != nil {
+			return fmt.Errorf("reading the state of the server: %w", err)
+		}
+		r.paused(now.Paused)
 	case "change":
 		change, prev, err := decode([]byte(data))
 		if err != nil {
@@ -193,6 +204,12 @@ func (r *reader) take(name, data string) error {
 		r.pass(feed.Item{Change: change})
 	}
 	return nil
+}
+
+func (r *reader) paused(why string) {
+	if r.f.Paused != nil {
+		r.f.Paused(why)
+	}
 }
 
 func (r *reader) pass(item feed.Item) {

@@ -150,6 +150,25 @@ func TestFollowUntil(t *testing.T) {
 	}
 }
 
+// TestFollowTellsPauses: who follows is told that the server can store nothing,
+// and a server that comes back counts as one that can.
+func TestFollowTellsPauses(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+		switch n {
+		case 0:
+			fmt.Fprint(w, "event: state\ndata: {\"event\":\"state\",\"paused\":\"the disk is full\"}\n\n")
+		default:
+			fmt.Fprint(w, change(2, 1))
+		}
+	})
+	var told []string
+	got, err := read(t, c, client.Feed{Since: 1, Patience: time.Minute, Paused: func(why string) { told = append(told, why) }}, 1)
+	if fmt.Sprint(got) != "[2]" || err != nil || fmt.Sprintf("%q", told) != `["" "the disk is full" ""]` {
+		t.Errorf("saw %v, %v, was told %q", got, err, told)
+	}
+}
+
 // TestAsksAgainMoreSlowly: a request that is one too many is made again.
 func TestAsksAgainMoreSlowly(t *testing.T) {
 	t.Parallel()

@@ -333,6 +333,12 @@ type Delta struct {
 	feed.Delta
 }
 
+// State comes in a feed when the server can store nothing, and when it can again.
+type State struct {
+	Event  string `json:"event" enum:"state"`
+	Paused string `json:"paused,omitempty" doc:"Why nothing can be stored at present, so that all agents stand still; absent: it can."`
+}
+
 // Heartbeat comes in a feed of lines when nothing else does.
 type Heartbeat struct {
 	Event string `json:"event" enum:"heartbeat"`

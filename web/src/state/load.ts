@@ -23,6 +23,9 @@ function take(event: FeedEvent): void {
   } else if (event.event === "change" || event.event === "message") {
     const change = JSON.parse(event.data) as Change;
     update((s) => apply(s, change));
+  } else if (event.event === "state") {
+    const { paused } = JSON.parse(event.data) as { paused?: string };
+    update((s) => (s.me ? { ...s, me: { ...s.me, paused: paused ?? "" } } : s));
   }
 }
 

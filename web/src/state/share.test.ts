@@ -73,6 +73,10 @@ it("opens one connection for all windows", async () => {
   await settle();
   expect(one.seen).toEqual([data(7, 5)]);
   expect(two.seen).toEqual([data(7, 5)]);
+  b.streams[0]?.send(`event: state\ndata: {"paused":"full"}\n\n`); // has no number of its own
+  await settle();
+  expect(one.seen.at(-1)).toBe(`{"paused":"full"}`);
+  expect(two.seen.at(-1)).toBe(`{"paused":"full"}`);
 });
 
 it("goes on in the next window where the first left off", async () => {

@@ -52,8 +52,8 @@ export function share(options: SharedOptions): Feed {
 
   const take = (event: FeedEvent) => {
     const seq = Number(event.id);
-    if (event.id !== "" && Number.isFinite(seq)) {
-      if (event.event !== "delta" && seq <= since) return;
+    if (event.event === "change" && event.id !== "" && Number.isFinite(seq)) {
+      if (seq <= since) return;
       const prev = prevOf(event);
       if (prev !== null && prev > since) {
         options.missed();

@@ -322,7 +322,7 @@ export interface paths {
         };
         /**
          * Follow all chats of the user
-         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that there is no way on from that number: a chat was deleted after it, and its changes with it, or it is of another data folder. The problem carries what to begin anew with, a snapshot or an overview, and the seq to follow from. Comments, or heartbeat lines, come when nothing else does. Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.
+         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that there is no way on from that number: a chat was deleted after it, and its changes with it, or it is of another data folder. The problem carries what to begin anew with, a snapshot or an overview, and the seq to follow from. An event state tells that the server can store nothing, and when it can again. Comments, or heartbeat lines, come when nothing else does. Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.
          */
         get: operations["followUser"];
         put?: never;
@@ -413,7 +413,7 @@ export interface paths {
         };
         /**
          * Follow a chat with all its agents
-         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that there is no way on from that number: a chat was deleted after it, and its changes with it, or it is of another data folder. The problem carries what to begin anew with, a snapshot or an overview, and the seq to follow from. Comments, or heartbeat lines, come when nothing else does. Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.
+         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that there is no way on from that number: a chat was deleted after it, and its changes with it, or it is of another data folder. The problem carries what to begin anew with, a snapshot or an overview, and the seq to follow from. An event state tells that the server can store nothing, and when it can again. Comments, or heartbeat lines, come when nothing else does. Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.
          */
         get: operations["followChat"];
         put?: never;
@@ -1512,6 +1512,12 @@ export interface components {
             /** Format: int64 */
             unpricedCalls: number;
         };
+        State: {
+            /** @enum {string} */
+            event: "state";
+            /** @description Why nothing can be stored at present, so that all agents stand still; absent: it can. */
+            paused?: string;
+        };
         Stats: {
             by: string;
             items: components["schemas"]["Spending"][];
@@ -2342,7 +2348,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/x-ndjson": components["schemas"]["Change"] | components["schemas"]["Delta"] | components["schemas"]["Heartbeat"];
+                    "application/x-ndjson": components["schemas"]["Change"] | components["schemas"]["Delta"] | components["schemas"]["State"] | components["schemas"]["Heartbeat"];
                     "text/event-stream": string;
                 };
             };
@@ -2657,7 +2663,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/x-ndjson": components["schemas"]["Change"] | components["schemas"]["Delta"] | components["schemas"]["Heartbeat"];
+                    "application/x-ndjson": components["schemas"]["Change"] | components["schemas"]["Delta"] | components["schemas"]["State"] | components["schemas"]["Heartbeat"];
                     "text/event-stream": string;
                 };
             };
