@@ -10,6 +10,7 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/app"
+	"github.com/cadre-dev/cadre/internal/client"
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/feed"
 	"github.com/cadre-dev/cadre/internal/message"
@@ -148,7 +149,23 @@ func (h *ownHost) inbox(ctx context.Context, chat string) ([]store.Item, error) 
 func (h *ownHost) item(ctx context.Context, id string) (*store.Item, error) { return h.Item(ctx, id) }
 
 func (h *ownHost) answer(ctx context.Context, item string, a orchestrate.Answer) (string, error) {
-	return h.app.Inbox.Answer(ctx, item, a)
+	said, err := h.app.Inbox.Answer(ctx, item, a)
+	if err != nil {
+		return said, err
+	}
+	i, err := h.Item(ctx, item)
+	if err != nil {
+		return said, err
+	}
+	return said, h.noted(ctx, "inbox.answer", item, i.Kind+" "+i.How+" "+i.Scope)
+}
+
+// noted writes the audit log as a server would.
+func (h *ownHost) noted(ctx context.Context, action, target, detail string) error {
+	if err := note(context.WithoutCancel(ctx), h.app.Store, action, target, detail); err != nil {
+		return fmt.Errorf("it is done, but the audit log could not be written: %w", err)
+	}
+	return nil
 }
 
 func (h *ownHost) agent(ctx context.Context, id string) (*store.Agent, error) {
@@ -156,7 +173,14 @@ func (h *ownHost) agent(ctx context.Context, id string) (*store.Agent, error) {
 }
 
 func (h *ownHost) cancel(ctx context.Context, agent, by string) error {
-	return h.app.Engine.Cancel(ctx, agent, by)
+	if err := h.app.Engine.Cancel(ctx, agent, by); err != nil {
+		return err
+	}
+	action := "agent.stop"
+	if client.ChatOf(agent) == agent {
+		action = "chat.stop"
+	}
+	return h.noted(ctx, action, agent, "")
 }
 
 func (h *ownHost) state(ctx context.Context, chat string) (runState, error) {

@@ -5,14 +5,18 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/cadre-dev/cadre/internal/client"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/store/sqlite"
 	"github.com/cadre-dev/cadre/internal/view"
 )
 
@@ -31,6 +35,31 @@ func (f *folder) waiting() store.Item {
 	}
 	f.t.Fatal("nothing waits")
 	return store.Item{}
+}
+
+// audited makes sure that the audit log has the lines, oldest first: who did what
+// to what, from where.
+func (f *folder) audited(want ...string) {
+	f.t.Helper()
+	st, err := sqlite.OpenReadOnly(f.data)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer func() { _ = st.Close() }()
+	all, err := st.Audits(f.t.Context(), store.AuditQuery{Limit: 100})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var got []string
+	for _, a := range slices.Backward(all) {
+		if a.At == 0 {
+			f.t.Errorf("no time: %+v", a)
+		}
+		got = append(got, fmt.Sprintf("%s %s %s (%s) from %s", a.UserID, a.Action, a.Target, strings.TrimSpace(a.Detail), a.Address))
+	}
+	if !slices.Equal(got, want) {
+		f.t.Errorf("the audit log says\n  %s, want\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
 }
 
 func (f *folder) has(name, want string) {
@@ -96,6 +125,9 @@ func TestAnswersAreStored(t *testing.T) {
 	// Nobody can be asked here: the question is declined, the second write denied.
 	f.run(0, "run", "--resume").wants(t, "The end", "declined, as nobody can be asked", "denied, as nobody can be asked")
 	f.has("one.txt", "one\n")
+	f.audited("local inbox.answer "+first.ID+" (approval allowed once) from command line",
+		"local inbox.answer "+client.ChatOf(first.ID)+".1-i1 (question declined) from command line",
+		"local inbox.answer "+client.ChatOf(first.ID)+".1-i2 (approval denied once) from command line")
 	f.run(exitUsage, "inbox", "allow", "nope").wants(t, "there is no inbox item")
 	f.sound()
 }
@@ -114,6 +146,7 @@ func TestStop(t *testing.T) {
 	f.run(0, "stop", question.Agent).wants(t, "had ended already")
 	f.run(exitUsage, "stop", "nope").wants(t, "there is no chat and no agent")
 	f.run(exitFailed, "inbox", "answer", question.ID, "two").wants(t, "no longer waits")
+	f.audited("local agent.stop " + question.Agent + " () from this machine") // through the door of the run
 	f.sound()
 }
 

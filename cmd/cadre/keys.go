@@ -41,6 +41,6 @@ func (g *globals) withKeys(ctx context.Context, alone func(*sqlite.Store, *acces
 }
 
 // note writes the audit log of what is done without a server.
-func note(ctx context.Context, st *sqlite.Store, action, target string) error {
-	return st.Audit(ctx, store.Audit{At: time.Now().UnixMilli(), UserID: access.LocalUser, Action: action, Target: target, Address: "command line"})
+func note(ctx context.Context, st *sqlite.Store, action, target, detail string) error {
+	return st.Audit(ctx, store.Audit{At: time.Now().UnixMilli(), UserID: access.LocalUser, Action: action, Target: target, Detail: detail, Address: "command line"})
 }

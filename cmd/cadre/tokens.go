@@ -54,7 +54,7 @@ asked to; otherwise the folder is opened.`,
 				if tok.Key, tok.Secret, err = gate.NewToken(ctx, user, name, s, expires); err != nil {
 					return err
 				}
-				return note(ctx, st, "token.create", tok.Key.ID)
+				return note(ctx, st, "token.create", tok.Key.ID, "for "+user+", scope "+scope)
 			}, func(c *client.Client) (err error) {
 				tok, err = c.CreateToken(ctx, wire.NewToken{Name: name, Scope: scope, User: user, ExpiresIn: expires.Milliseconds()})
 				return err
@@ -118,7 +118,7 @@ func newTokensRevoke(g *globals) *cobra.Command {
 				if err := gate.Revoke(ctx, args[0]); err != nil {
 					return err
 				}
-				return note(ctx, st, "token.revoke", args[0])
+				return note(ctx, st, "token.revoke", args[0], "")
 			}, func(c *client.Client) error { return c.RevokeToken(ctx, args[0]) })
 			if errors.Is(err, store.ErrNotFound) {
 				return wrong(fmt.Errorf("there is no key %q", args[0]), "`cadre tokens list` lists them")

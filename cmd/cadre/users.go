@@ -44,7 +44,7 @@ not even after the user was removed.`,
 				if u, err = gate.AddUser(ctx, args[0]); err != nil {
 					return err
 				}
-				return note(ctx, st, "user.add", u.ID)
+				return note(ctx, st, "user.add", u.ID, "")
 			}, func(c *client.Client) (err error) {
 				u, err = c.AddUser(ctx, args[0])
 				return err
@@ -105,7 +105,7 @@ func newUsersRemove(g *globals) *cobra.Command {
 				if err := gate.RemoveUser(ctx, args[0]); err != nil {
 					return err
 				}
-				return note(ctx, st, "user.remove", args[0])
+				return note(ctx, st, "user.remove", args[0], "")
 			}, func(c *client.Client) error { return c.RemoveUser(ctx, args[0]) })
 			if errors.Is(err, store.ErrNotFound) {
 				return wrong(fmt.Errorf("there is no user %q", args[0]), "`cadre users list` lists them")

@@ -230,6 +230,9 @@ func (s *Server) cookie(r *http.Request) string {
 
 func address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if r.RemoteAddr == "" || r.RemoteAddr == "@" { // a socket in the data folder
+		return "this machine"
+	}
 	if err != nil {
 		return r.RemoteAddr
 	}
