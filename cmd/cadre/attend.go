@@ -189,17 +189,24 @@ func (s *session) typed(ctx context.Context, line string) error {
 	if name, ok := strings.CutPrefix(line, "/stop"); ok {
 		return s.stopNamed(ctx, strings.TrimSpace(name))
 	}
+	if name, ok := strings.CutPrefix(line, "/model"); ok {
+		said, err := s.useModel(ctx, strings.TrimSpace(name))
+		if err != nil {
+			return err
+		}
+		return s.out.note(said)
+	}
 	if text, ok := strings.CutPrefix(line, "/say "); ok {
-		return s.post(ctx, strings.TrimSpace(text))
+		return s.say(ctx, strings.TrimSpace(text))
 	}
 	k := slices.IndexFunc(s.items, func(i store.Item) bool { return i.ID == s.asking })
 	if k < 0 {
-		return s.post(ctx, line)
+		return s.say(ctx, line)
 	}
 	if named, err := s.names(ctx, line); err != nil {
 		return err
 	} else if named {
-		return s.post(ctx, line)
+		return s.say(ctx, line)
 	}
 	item := s.items[k]
 	a, ok, err := readAnswer(item, line)
@@ -207,7 +214,7 @@ func (s *session) typed(ctx context.Context, line string) error {
 		return s.out.note(err.Error())
 	}
 	if !ok {
-		return s.post(ctx, line)
+		return s.say(ctx, line)
 	}
 	a.By = localUser().Name
 	said, err := s.host.answer(ctx, item.ID, a)
@@ -262,19 +269,61 @@ func (s *session) stopNamed(ctx context.Context, name string) error {
 	return s.out.note(said)
 }
 
-// post sends a message: to the orchestrator, or to the agent that it names.
+// post sends a message: to the orchestrator, or to the agent that it names. An
+// *unsentError says why it was not taken.
 func (s *session) post(ctx context.Context, text string) error {
-	to, err := s.host.send(ctx, s.chat, newMessageID(), text)
-	var unknown *addressError
+	model := s.model
+	if model != "" {
+		named, err := s.names(ctx, text)
+		if err != nil {
+			return err
+		}
+		if named {
+			model = "" // the choice waits for a message to the orchestrator
+		}
+	}
+	to, err := s.host.send(ctx, s.chat, newMessageID(), text, model)
+	if model != "" {
+		s.model = ""
+	}
 	switch {
-	case errors.As(err, &unknown):
-		return s.out.note(unknown.Error())
 	case err != nil:
 		return fmt.Errorf("sending the message: %w", err)
 	case to != s.chat && s.tree.Agent(to) != nil:
 		return s.out.note("sent to " + s.tree.Agent(to).Path)
 	}
 	return nil
+}
+
+// say posts a message, and tells why if it was not taken.
+func (s *session) say(ctx context.Context, text string) error {
+	err := s.post(ctx, text)
+	var unsent *unsentError
+	if errors.As(err, &unsent) {
+		return s.out.note(unsent.Error())
+	}
+	return err
+}
+
+// useModel tells which model the orchestrator answers with, or keeps the one
+// that the next message to it chooses.
+func (s *session) useModel(ctx context.Context, name string) (said string, err error) {
+	if name == "" {
+		c, err := s.host.Chat(ctx, s.chat)
+		if err != nil {
+			return "", err
+		}
+		said = "The model is " + c.Model + "."
+		if s.model != "" {
+			said += " From your next message on it is " + s.model + "."
+		}
+		return said, nil
+	}
+	if name, err = placedModels(name); err != nil {
+		return err.Error(), nil
+	}
+	s.model = name
+	return "From your next message on the model is " + name + ".", nil
 }
 
 // readAnswer reads what was typed as an answer to an item; ok is false for

@@ -18,7 +18,8 @@ func newChat(g *globals) *cobra.Command {
 		Short: "Talk with the orchestrator in the terminal",
 		Long: `Starts a chat, or goes on with one, and stays: type a message and press Enter.
 You can type at any time, also while agents work; @NAME TEXT goes straight to
-that agent, /stop NAME stops it. What agents ask is shown and answered here;
+that agent, /stop NAME stops it, /model NAME chooses what answers from your
+next message on. What agents ask is shown and answered here;
 /say TEXT is for the orchestrator even while a question waits.
 Ctrl-C stops all the work under way, Ctrl-D or /quit leaves; what is unfinished
 then is gone on with by cadre run --resume.`,
@@ -39,7 +40,7 @@ then is gone on with by cadre run --resume.`,
 	f.SortFlags = false
 	f.StringVar(&o.chat, "chat", "", "go on with this chat")
 	f.StringVar(&o.cwd, "cwd", "", "the folder the agents work in (default: the current one)")
-	f.StringVar(&o.model, "model", "", "the model (see cadre run)")
+	f.StringVar(&o.model, "model", "", "the model (see cadre run); of a chat that exists: from the next message on")
 	f.StringVar(&o.role, "role", defaultRole, "the role of the orchestrator")
 	f.StringVar(&o.permissions, "permissions", "", "what agents may do without asking: read-only, ask, edits or trusted")
 	g.server.add(f)
@@ -73,6 +74,14 @@ func (s *session) talk(ctx context.Context, turn func(context.Context) error) er
 			}
 			if strings.HasPrefix(text, "/stop") {
 				fmt.Fprintln(s.cmd.ErrOrStderr(), "Nothing is at work.")
+				continue
+			}
+			if name, ok := strings.CutPrefix(text, "/model"); ok {
+				said, err := s.useModel(ctx, strings.TrimSpace(name))
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(s.cmd.ErrOrStderr(), said)
 				continue
 			}
 			s.o.prompt = strings.TrimPrefix(text, "/say ")

@@ -64,7 +64,8 @@ func newServer(ctx context.Context, dir string, a *app.App, cfg api.Config) (*ap
 	if _, err := cfg.Gate.LocalToken(ctx, dir); err != nil {
 		return nil, err
 	}
-	cfg.Store, cfg.Feed, cfg.Engine, cfg.Inbox, cfg.NewChat, cfg.Roles = a.Store, a.Feed, a.Engine, a.Inbox, a.Performer.NewChat, a.Roles
+	cfg.Store, cfg.Feed, cfg.Engine, cfg.Inbox, cfg.Roles = a.Store, a.Feed, a.Engine, a.Inbox, a.Roles
+	cfg.NewChat, cfg.Choose = a.Performer.NewChat, a.Performer.Choose
 	cfg.Models, cfg.Tool, cfg.Setup = func() wire.Models { return modelsOf(a.Models) }, a.Setup.Tool, a.Setup
 	cfg.Version = thisVersion().Version
 	return api.New(cfg)

@@ -36,9 +36,10 @@ type host interface {
 	rest(ctx context.Context, chat string, since int64, take func(store.Change) error) error
 
 	// send sends a message and tells which agent has it: the orchestrator, or
-	// the one that the text begins with. An *addressError says why that one
-	// does not get it.
-	send(ctx context.Context, chat, id, text string) (agent string, err error)
+	// the one that the text begins with. With a model, the orchestrator answers
+	// with that from this message on. An *unsentError says why the message was
+	// not taken.
+	send(ctx context.Context, chat, id, text, model string) (agent string, err error)
 	inbox(ctx context.Context, chat string) ([]store.Item, error)
 	item(ctx context.Context, id string) (*store.Item, error)
 	// answer fails with orchestrate's errors, and store.ErrNotFound.
@@ -62,8 +63,9 @@ type runState struct {
 	last agent.Outcome
 }
 
-// addressError tells that a message is for an agent that cannot get it.
-type addressError struct{ error }
+// unsentError tells that a message is for an agent that cannot get it, or for a
+// model that there is not.
+type unsentError struct{ error }
 
 // happening is one item of the feed, or why there are no more.
 type happening struct {

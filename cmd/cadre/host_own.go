@@ -122,7 +122,21 @@ func (h *ownHost) rest(ctx context.Context, chat string, since int64, take func(
 	}
 }
 
-func (h *ownHost) send(ctx context.Context, chat, id, text string) (string, error) {
+// choose finds the models that a message chooses.
+func (h *ownHost) choose(ctx context.Context, chat, model string) (*agent.Choice, error) {
+	row, err := h.Chat(ctx, chat)
+	if err != nil {
+		return nil, err
+	}
+	c, err := h.app.Performer.Choose(row.Dir, model)
+	if err != nil {
+		return nil, &unsentError{err}
+	}
+	h.warn(h.app.Cautions(c.Models...))
+	return &c, nil
+}
+
+func (h *ownHost) send(ctx context.Context, chat, id, text, model string) (string, error) {
 	agents, err := h.Tree(ctx, chat)
 	if err != nil {
 		return "", fmt.Errorf("reading the agents of the chat: %w", err)
@@ -130,14 +144,23 @@ func (h *ownHost) send(ctx context.Context, chat, id, text string) (string, erro
 	to, body := chat, text
 	a, rest, addressed, err := orchestrate.Addressed(agents, text)
 	if err != nil {
-		return "", &addressError{err}
+		return "", &unsentError{err}
 	}
 	if addressed {
 		to, body = a.ID, rest
 	}
-	err = h.app.Engine.Send(ctx, to, id, message.Of(message.User, message.KindUser, body))
+	var models *agent.Choice
+	if model != "" {
+		if models, err = h.choose(ctx, chat, model); err != nil {
+			return "", err
+		}
+	}
+	err = h.app.Engine.Send(ctx, to, id, message.Of(message.User, message.KindUser, body), models)
+	if errors.Is(err, agent.ErrNoPrice) {
+		return "", &unsentError{err}
+	}
 	if addressed && (errors.Is(err, agent.ErrEnded) || errors.Is(err, agent.ErrEnding) || errors.Is(err, agent.ErrNoReader)) {
-		return "", &addressError{fmt.Errorf("not sent to %s: %w", a.Path, err)}
+		return "", &unsentError{fmt.Errorf("not sent to %s: %w", a.Path, err)}
 	}
 	return to, err
 }

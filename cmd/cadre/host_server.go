@@ -173,11 +173,11 @@ func (h *serverHost) rest(ctx context.Context, chat string, since int64, take fu
 	return nil
 }
 
-func (h *serverHost) send(ctx context.Context, chat, id, text string) (string, error) {
-	m, err := h.c.Post(ctx, chat, wire.NewMessage{ID: id, Text: text})
+func (h *serverHost) send(ctx context.Context, chat, id, text, model string) (string, error) {
+	m, err := h.c.Post(ctx, chat, wire.NewMessage{ID: id, Text: text, Model: model})
 	var p *wire.Problem
-	if errors.As(err, &p) && slices.Contains([]string{"addressee", "ended", "ending", "no_reader"}, p.Code) {
-		return "", &addressError{p}
+	if errors.As(err, &p) && slices.Contains([]string{"addressee", "ended", "ending", "no_reader", "model", "no_price"}, p.Code) {
+		return "", &unsentError{p}
 	}
 	return m.Agent, err
 }

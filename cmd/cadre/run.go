@@ -135,7 +135,7 @@ func completeRoles(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 func (o *runOptions) check(cmd *cobra.Command, args []string) error {
 	set := cmd.Flags().Changed
 	if o.chat != "" || o.resume {
-		for _, name := range []string{"cwd", "model", "role", "max-turns", "max-duration", "max-cost"} {
+		for _, name := range []string{"cwd", "role", "max-turns", "max-duration", "max-cost"} {
 			if set(name) {
 				return usage("--%s is for a new chat: one that exists keeps what it was started with", name)
 			}
@@ -155,6 +155,9 @@ func (o *runOptions) check(cmd *cobra.Command, args []string) error {
 		return usage("--max-cost is %v; it must be a positive amount of dollars such as 0.50", o.cost)
 	}
 	if o.resume {
+		if set("model") {
+			return usage("--model is for a new message, and --resume goes on without one: cadre run --chat ID --model NAME PROMPT")
+		}
 		if len(args) > 0 {
 			return usage("--resume goes on without a new prompt; to say something, leave it out: cadre run --chat ID PROMPT")
 		}
@@ -194,22 +197,28 @@ func (o *runOptions) place() error {
 		return usage("the working folder %s does not exist", dir)
 	}
 	o.cwd = dir
-	names := strings.Split(o.model, ",")
+	o.model, err = placedModels(o.model)
+	return err
+}
+
+// placedModels makes the paths in names of models absolute.
+func placedModels(models string) (string, error) {
+	names := strings.Split(models, ",")
 	for i, name := range names {
 		file, ok := strings.CutPrefix(strings.TrimSpace(name), scriptedModel)
 		if !ok {
 			continue
 		}
 		if file == "" {
-			return usage("--model scripted: needs the file of the script, as in scripted:demo.yaml")
+			return "", usage("--model scripted: needs the file of the script, as in scripted:demo.yaml")
 		}
-		if file, err = filepath.Abs(file); err != nil {
-			return fmt.Errorf("finding the script: %w", err)
+		file, err := filepath.Abs(file)
+		if err != nil {
+			return "", fmt.Errorf("finding the script: %w", err)
 		}
 		names[i] = scriptedModel + file
 	}
-	o.model = strings.Join(names, ",")
-	return nil
+	return strings.Join(names, ","), nil
 }
 
 // title is what a new chat is called.

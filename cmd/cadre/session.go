@@ -39,6 +39,7 @@ type session struct {
 	lines  <-chan string // what the person types
 	items  []store.Item  // that wait for the user, oldest first
 	asking string        // the one that is asked
+	model  string        // what the next message chooses, empty: as before
 
 	leaving bool // the run is over, and what it left running is being cancelled
 	left    bool // that took too long
@@ -188,7 +189,15 @@ func (s *session) run(ctx context.Context) error {
 func (s *session) turn(ctx context.Context, events <-chan happening, outcomes <-chan agent.Outcome, unsubscribe func()) error {
 	s.tree.Begin()
 	if s.o.prompt != "" {
-		if err := s.post(ctx, s.o.prompt); err != nil {
+		err := s.post(ctx, s.o.prompt)
+		var unsent *unsentError
+		switch {
+		case s.o.talk && errors.As(err, &unsent):
+			fmt.Fprintln(s.cmd.ErrOrStderr(), unsent)
+			return nil
+		case errors.As(err, &unsent):
+			return wrong(unsent, "")
+		case err != nil:
 			return err
 		}
 	}
@@ -254,6 +263,7 @@ func (s *session) begin(ctx context.Context) (err error) {
 		s.chat = c.ID
 	}
 	if s.chat != "" {
+		s.model = s.o.model
 		s.tree, err = view.Load(ctx, s.host, s.chat)
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 // BenchmarkTurn is a reply with one tool call and the tool's result, which
 // asks for the next reply.
 func BenchmarkTurn(b *testing.B) {
-	spec := agent.Spec{ID: "chat.1", Chat: "chat", Parent: "chat", Number: 1, Depth: 1, Models: []string{"m1"}, Tools: []string{"Read"}}
+	spec := agent.Spec{ID: "chat.1", Chat: "chat", Parent: "chat", Number: 1, Depth: 1, Choice: agent.Choice{Models: []string{"m1"}}, Tools: []string{"Read"}}
 	s := steps(b, agent.State{}, agent.Created{At: 1, Spec: spec, Task: message.Of(message.User, message.KindTask, "task")})
 	calls := []agent.Proposal{{ID: "call_1", Name: "Read", Class: agent.ClassRead}}
 	body := message.Of(message.Assistant, message.KindReply, "reply")

@@ -69,6 +69,11 @@ type (
 		Text   string
 	}
 
+	// SetModel tells which model the orchestrator answers with from now on.
+	SetModel struct {
+		Model string
+	}
+
 	// Adopt puts the first Count messages of another agent's history before
 	// its own.
 	Adopt struct {
@@ -281,6 +286,7 @@ func (RunAcceptance) isEffect() {}
 func (StopWork) isEffect()      {}
 func (Done) isEffect()          {}
 func (RepeatResult) isEffect()  {}
+func (SetModel) isEffect()      {}
 func (Adopt) isEffect()         {}
 func (AddWaiting) isEffect()    {}
 func (TellTool) isEffect()      {}

@@ -37,6 +37,7 @@ type UserMessage struct {
 	At     `json:"at"`
 	ID     string          `json:"id"`
 	Tokens int64           `json:"tokens,omitempty"`
+	Choice *Choice         `json:"choice,omitempty"` // the models that an orchestrator answers with from this message on
 	Body   message.Message `json:"-"`
 }
 

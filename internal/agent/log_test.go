@@ -146,7 +146,7 @@ func converted() agent.Migrated {
 		At: 1_002_000,
 		Spec: agent.Spec{
 			ID: "chat", Chat: "chat", Role: "main", Name: "main", Path: "main", MaxDepth: 2,
-			Models: []string{"m1"}, Tools: []string{"Read", "spawn_agents"}, Delegates: []string{"general"},
+			Choice: agent.Choice{Models: []string{"m1"}}, Tools: []string{"Read", "spawn_agents"}, Delegates: []string{"general"},
 		},
 		State: agent.State{
 			Phase: agent.Acting{Pos: 1, Calls: []agent.Call{{ID: "s", Name: "spawn_agents", Class: agent.ClassDelegate, Phase: agent.CallChildren}}},

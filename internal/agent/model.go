@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 
 	"github.com/cadre-dev/cadre/internal/message"
 )
@@ -35,6 +36,7 @@ func (m *machine) nextTurn(notes ...string) {
 			m.Run = Meter{Extra: m.stillLent()} // an orchestrator's limits count per user message
 			m.LastText = Span{}
 			m.tellWaiting()
+			m.choose()
 		}
 	}
 	last := m.Spec.Limits.Turns > 0 && m.Run.Turns >= m.Spec.Limits.Turns
@@ -82,6 +84,20 @@ func (m *machine) model() string {
 		return m.Spec.Models[m.Model]
 	}
 	return ""
+}
+
+// choose goes over to the models that a message of the queue has chosen. What
+// was encoded for the model before belongs to another epoch.
+func (m *machine) choose() {
+	c := m.Choosing
+	m.Choosing = nil
+	if c == nil || m.Model == 0 && slices.Equal(c.Models, m.Spec.Models) {
+		return
+	}
+	m.Model, m.Chosen = 0, c
+	m.fit()
+	m.Epoch++
+	m.emit(SetModel{Model: m.model()})
 }
 
 // thinking returns the call that an outcome belongs to, and ends it.

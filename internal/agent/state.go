@@ -2,7 +2,10 @@
 
 package agent
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Version is the version of Step and of the encodings in codec.go. It grows
 // when a log written before would replay to another state; the log then
@@ -12,8 +15,8 @@ const Version = 1
 // State is what the machine knows of one agent. It stays small: ids and
 // counters only, whatever the length of the history or the number of children.
 type State struct {
-	// Spec never changes after Created but for what Fitted says; it is stored
-	// once, beside the agent, and is not part of the encoded state.
+	// Spec never changes after Created but for what Fitted and Chosen say; it
+	// is stored once, beside the agent, and is not part of the encoded state.
 	Spec Spec `json:"-"`
 
 	Phase Phase `json:"-"` // encoded by codec.go
@@ -41,6 +44,8 @@ type State struct {
 	Answered []string `json:"answered,omitempty"` // and those answered on the user's behalf that it has not been told
 	Work     string   `json:"work,omitempty"`     // the item about what it left in its worktree
 	Fitted   *Toolset `json:"fitted,omitempty"`   // of an orchestrator: the tools that an epoch gave it instead of those of Spec
+	Chosen   *Choice  `json:"chosen,omitempty"`   // of an orchestrator: the models that a message chose instead of those of Spec
+	Choosing *Choice  `json:"choosing,omitempty"` // and those that a message in the queue chooses
 	Unread   int      `json:"unread,omitempty"`   // of a sub-agent: messages in its history that its model has not answered to
 
 	Continued bool `json:"continued,omitempty"` // the last reply was cut by length and is being continued
@@ -66,10 +71,13 @@ type Toolset struct {
 	Delegable []string `json:"delegable,omitempty"`
 }
 
-// fit puts the tools of the present epoch into Spec.
+// fit puts the tools and models of the present epoch into Spec.
 func (s *State) fit() {
 	if s.Fitted != nil {
 		s.Spec.Tools, s.Spec.Delegable = s.Fitted.Tools, s.Fitted.Delegable
+	}
+	if s.Chosen != nil {
+		s.Spec.Choice = *s.Chosen
 	}
 }
 
@@ -89,11 +97,7 @@ type Spec struct {
 	Cause  string `json:"cause,omitempty"`  // the user message that led to this agent
 	Prompt string `json:"prompt,omitempty"` // id of its system prompt
 
-	Models    []string `json:"models,omitempty"` // the model, and those to fall back to
-	Price     Price    `json:"price,omitzero"`
-	MaxOutput int64    `json:"max_output,omitempty"`
-	Window    int64    `json:"window,omitempty"` // tokens the model can read, 0 if unknown
-	Others    []Facts  `json:"others,omitempty"` // the same of the models to fall back to, Models[1:]
+	Choice
 
 	Limits    Limits   `json:"limits,omitzero"`
 	MaxDepth  int      `json:"max_depth,omitempty"`
@@ -154,6 +158,21 @@ type Facts struct {
 	Price     Price `json:"price,omitzero"`
 	MaxOutput int64 `json:"max_output,omitempty"`
 	Window    int64 `json:"window,omitempty"`
+}
+
+// Choice is the model of an agent and those to fall back to, with what the
+// machine knows of them.
+type Choice struct {
+	Models    []string `json:"models,omitempty"` // the model, and those to fall back to
+	Price     Price    `json:"price,omitzero"`
+	MaxOutput int64    `json:"max_output,omitempty"`
+	Window    int64    `json:"window,omitempty"` // tokens the model can read, 0 if unknown
+	Others    []Facts  `json:"others,omitempty"` // the same of the models to fall back to, Models[1:]
+}
+
+// priced tells whether the price of each of the models is known.
+func (c Choice) priced() bool {
+	return c.Price.Known && !slices.ContainsFunc(c.Others, func(f Facts) bool { return !f.Price.Known })
 }
 
 // Amount is what budgets are made of.

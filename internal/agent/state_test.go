@@ -26,7 +26,7 @@ func parent(t testing.TB, n int, oneGroup bool) agent.State {
 		plan.Tasks = append(plan.Tasks, task)
 	}
 	spec := agent.Spec{
-		ID: "chat", Chat: "chat", Role: "main", MaxDepth: 1, Models: []string{"m1"}, Tools: []string{"spawn_agents"}, Delegates: []string{"general"},
+		ID: "chat", Chat: "chat", Role: "main", MaxDepth: 1, Choice: agent.Choice{Models: []string{"m1"}}, Tools: []string{"spawn_agents"}, Delegates: []string{"general"},
 	}
 	return steps(t, agent.State{}, agent.Created{At: 1, Spec: spec}, agent.UserMessage{At: 2, ID: "u0"}, reply)
 }

@@ -138,12 +138,8 @@ func (m *machine) created(ev Created) error {
 	if m.Spec.ID != "" {
 		return impossible("created twice")
 	}
-	if ev.Spec.Limits.Cost > 0 {
-		for _, f := range append([]Facts{{Price: ev.Spec.Price}}, ev.Spec.Others...) {
-			if !f.Price.Known {
-				return ErrNoPrice
-			}
-		}
+	if ev.Spec.Limits.Cost > 0 && !ev.Spec.priced() {
+		return ErrNoPrice
 	}
 	m.Spec = ev.Spec
 	m.Cause = ev.Spec.Cause
@@ -195,6 +191,15 @@ func (m *machine) userMessage(ev UserMessage) error {
 		if id == ev.ID {
 			return ErrStale
 		}
+	}
+	switch {
+	case ev.Choice == nil:
+	case !m.Spec.Orchestrator() || len(ev.Choice.Models) == 0:
+		return impossible("a message that chooses the models of a sub-agent, or none")
+	case m.Spec.Limits.Cost > 0 && !ev.Choice.priced():
+		return ErrNoPrice
+	default:
+		m.Choosing = ev.Choice
 	}
 	m.emit(Enqueue{ID: ev.ID, Body: ev.Body})
 	m.Queue = append(m.Queue, ev.ID)

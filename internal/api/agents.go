@@ -4,7 +4,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
@@ -14,8 +13,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/cadre-dev/cadre/internal/access"
-	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/api/wire"
+	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
@@ -187,12 +186,12 @@ func (s *Server) getPrompt(ctx context.Context, _ *AgentInput) (*body[wire.Promp
 	if err != nil {
 		return nil, err
 	}
-	var spec agent.Spec
-	if err := json.Unmarshal(a.Spec, &spec); err != nil {
-		return nil, fmt.Errorf("reading how %s was made: %w", a.ID, err)
+	st, _, err := engine.Load(ctx, s.cfg.Store, a.ID)
+	if err != nil {
+		return nil, err
 	}
-	p := wire.Prompt{ID: a.Prompt, Text: text, Model: strings.Join(spec.Models, ", "), Tools: []wire.Tool{}}
-	for _, name := range spec.Tools {
+	p := wire.Prompt{ID: a.Prompt, Text: text, Model: strings.Join(st.Spec.Models, ", "), Tools: []wire.Tool{}}
+	for _, name := range st.Spec.Tools {
 		t := wire.Tool{Name: name}
 		if s.cfg.Tool != nil {
 			if known, ok := s.cfg.Tool(name); ok {

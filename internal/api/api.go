@@ -28,6 +28,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/cadre-dev/cadre/internal/access"
+	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/api/wire"
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/feed"
@@ -62,6 +63,7 @@ type Config struct {
 	Inbox   *orchestrate.Inbox
 	Gate    *access.Gate
 	NewChat func(orchestrate.Root) (engine.NewChat, error)
+	Choose  func(dir, models string) (agent.Choice, error) // for a chat that works there
 	Roles   *role.Registry
 	Models  func() wire.Models
 	Tool    func(name string) (wire.Tool, bool) // describes a tool; nil: names are all that is told

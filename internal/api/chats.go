@@ -130,7 +130,7 @@ func (s *Server) createChat(ctx context.Context, in *struct {
 		return nil, err
 	}
 	if text := in.Body.Text; strings.TrimSpace(text) != "" {
-		if err := s.cfg.Engine.Send(ctx, id, newMessageID(), message.Of(message.User, message.KindUser, text)); err != nil {
+		if err := s.cfg.Engine.Send(ctx, id, newMessageID(), message.Of(message.User, message.KindUser, text), nil); err != nil {
 			return nil, err
 		}
 	}
@@ -283,7 +283,7 @@ func (s *Server) forkChat(ctx context.Context, in *struct {
 		return nil, err
 	}
 	if strings.TrimSpace(in.Body.Text) != "" {
-		if err := s.cfg.Engine.Send(ctx, id, newMessageID(), message.Of(message.User, message.KindUser, in.Body.Text)); err != nil {
+		if err := s.cfg.Engine.Send(ctx, id, newMessageID(), message.Of(message.User, message.KindUser, in.Body.Text), nil); err != nil {
 			return nil, err
 		}
 	}

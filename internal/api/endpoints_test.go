@@ -154,6 +154,24 @@ func TestEveryEndpoint(t *testing.T) {
 	}
 	w.want(http.StatusUnprocessableEntity, http.MethodPost, at+"/messages", wire.NewMessage{Text: "x", Attachments: []wire.Attachment{{Name: "z", Data: []byte{0, 1, 2}}}})
 	w.atRest(chat)
+
+	// A message may choose the model that answers from it on.
+	for text, model := range map[string]string{"x": "nobody/nothing", "@researcher x": "offline"} {
+		if a := w.call(w.token, http.MethodPost, at+"/messages", wire.NewMessage{Text: text, Model: model}); a.status != http.StatusUnprocessableEntity {
+			t.Errorf("%q with model %s got %d %s", text, model, a.status, a.body)
+		}
+	}
+	w.want(http.StatusCreated, http.MethodPost, at+"/messages", wire.NewMessage{Text: "Without a script", Model: "offline"})
+	w.atRest(chat)
+	var snap wire.Snapshot
+	get(at, &snap)
+	if snap.Chat.Model != "offline" || snap.Orchestrator.Model != "offline" {
+		t.Errorf("the models are %s and %s", snap.Chat.Model, snap.Orchestrator.Model)
+	}
+	get(at+"/sub-agents/"+chat+"/prompt", &prompt)
+	if prompt.Model != "offline" {
+		t.Errorf("the prompt is said to be for %s", prompt.Model)
+	}
 	var said wire.Page[wire.Message]
 	get(at+"/messages", &said)
 

@@ -20,6 +20,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/cadre-dev/cadre/internal/access"
+	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/api/wire"
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
@@ -83,7 +84,11 @@ func (s *Server) postMessage(ctx context.Context, in *struct {
 	if sent, err := s.sentBefore(ctx, in.Chat, id, m); sent != nil || err != nil {
 		return sent, err
 	}
-	if err := s.cfg.Engine.Send(ctx, to, id, m); err != nil {
+	models, err := s.chosen(ctx, to, in.Body.Model)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cfg.Engine.Send(ctx, to, id, m, models); err != nil {
 		return nil, err
 	}
 	sent, err := s.sentBefore(ctx, in.Chat, id, m)
@@ -95,6 +100,22 @@ func (s *Server) postMessage(ctx context.Context, in *struct {
 	}
 	sent.Status = http.StatusCreated
 	return sent, nil
+}
+
+// chosen finds the models that a message chooses, nil if it chooses none.
+func (s *Server) chosen(ctx context.Context, to, model string) (*agent.Choice, error) {
+	chat := visitOf(ctx).chat
+	if strings.TrimSpace(model) == "" {
+		return nil, nil
+	}
+	if to != chat.ID {
+		return nil, unprocessable("model", "a message chooses the model of the orchestrator, and this one is for another agent", "leave the model out, or write without the @")
+	}
+	c, err := s.cfg.Choose(chat.Dir, model)
+	if err != nil {
+		return nil, unprocessable("model", err.Error(), "see /v1/models for what there is")
+	}
+	return &c, nil
 }
 
 // sentBefore finds a message with that id, nil if there is none. One of another

@@ -107,7 +107,7 @@ func (w *world) slow(limit rate.Limit, burst int) {
 	w.token, err = w.gate.LocalToken(ctx, filepath.Join(w.dir, "data"))
 	w.ok(err)
 	cfg := api.Config{
-		Store: w.app.Store, Feed: w.app.Feed, Engine: w.app.Engine, Inbox: w.app.Inbox, Gate: w.gate, NewChat: w.app.Performer.NewChat,
+		Store: w.app.Store, Feed: w.app.Feed, Engine: w.app.Engine, Inbox: w.app.Inbox, Gate: w.gate, NewChat: w.app.Performer.NewChat, Choose: w.app.Performer.Choose,
 		Roles: w.app.Roles, Tool: w.app.Setup.Tool, Setup: w.app.Setup, Models: func() wire.Models { return wire.Models{} }, Dir: w.dir, Version: "test", Rate: limit, Burst: burst,
 		Heartbeat: 50 * time.Millisecond, Collectors: counters.Collectors(), Ready: func() bool { return !w.starting.Load() },
 	}

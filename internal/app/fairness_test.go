@@ -200,7 +200,7 @@ func (l limited) begin(t *testing.T, name, dir string) (string, <-chan agent.Out
 
 func say(t *testing.T, e *engine.Engine, chat, text string) {
 	t.Helper()
-	if err := e.Send(t.Context(), chat, "m-"+chat+text, message.Of(message.User, message.KindUser, text)); err != nil {
+	if err := e.Send(t.Context(), chat, "m-"+chat+text, message.Of(message.User, message.KindUser, text), nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -211,6 +211,16 @@ func (p *Performers) NewChat(root orchestrate.Root) (engine.NewChat, error) {
 	return f.NewChat(root)
 }
 
+// Choose finds the models that the orchestrator of a chat that works in a
+// folder is to go on with.
+func (p *Performers) Choose(dir, names string) (agent.Choice, error) {
+	f, err := p.at(dir)
+	if err != nil {
+		return agent.Choice{}, err
+	}
+	return f.Choose(names)
+}
+
 // CallModel implements engine.Performer.
 func (p *Performers) CallModel(ctx context.Context, job engine.Job, call agent.CallModel, onDelta func(kind string, part int, name, text string)) agent.Event {
 	return p.of(ctx, job.Spec.Chat).CallModel(ctx, job, call, onDelta)

@@ -198,7 +198,7 @@ func runLimited(t *testing.T, e *engine.Engine, p *orchestrate.Performer) string
 		t.Fatal(err)
 	}
 	done, _ := e.Outcomes(chat)
-	if err := e.Send(t.Context(), chat, "m1", message.Of(message.User, message.KindUser, "go")); err != nil {
+	if err := e.Send(t.Context(), chat, "m1", message.Of(message.User, message.KindUser, "go"), nil); err != nil {
 		t.Fatal(err)
 	}
 	if o := <-done; o.Reason != agent.ReasonCompleted {

@@ -74,7 +74,7 @@ func runReactions(t *testing.T) (*App, string) {
 	}
 	done, forget := a.Engine.Outcomes(chat)
 	defer forget()
-	if err := a.Engine.Send(ctx, chat, "m1", message.Of(message.User, message.KindUser, "go")); err != nil {
+	if err := a.Engine.Send(ctx, chat, "m1", message.Of(message.User, message.KindUser, "go"), nil); err != nil {
 		t.Fatal(err)
 	}
 	for answered := false; ; {

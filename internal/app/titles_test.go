@@ -92,7 +92,7 @@ func spoken(t *testing.T, a *App, dir, model, title, text string) string {
 	}
 	ends, leave := a.Engine.Outcomes(id)
 	defer leave()
-	if err := a.Engine.Send(t.Context(), id, "msg-"+id, message.Of(message.User, message.KindUser, text)); err != nil {
+	if err := a.Engine.Send(t.Context(), id, "msg-"+id, message.Of(message.User, message.KindUser, text), nil); err != nil {
 		t.Fatal(err)
 	}
 	<-ends

@@ -65,7 +65,7 @@ func tree(b *testing.B, n int) {
 	}
 	done, _ := e.Outcomes(chat)
 	began, cpu := time.Now(), cpuTime(b)
-	if err := e.Send(ctx, chat, "m1", message.Of(message.User, message.KindUser, "go")); err != nil {
+	if err := e.Send(ctx, chat, "m1", message.Of(message.User, message.KindUser, "go"), nil); err != nil {
 		b.Fatal(err)
 	}
 	if o := <-done; o.Reason != agent.ReasonCompleted {

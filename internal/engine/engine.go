@@ -67,8 +67,9 @@ type Runtime interface {
 	// Deliver hands an event to an agent; it returns when the event is
 	// committed (nil) or refused (Step's error).
 	Deliver(ctx context.Context, agent string, ev agent.Event) error
-	// Send delivers a user message; the same id twice is one message.
-	Send(ctx context.Context, agent, id string, body message.Message) error
+	// Send delivers a user message; the same id twice is one message. One to
+	// an orchestrator may choose the models that answer from it on.
+	Send(ctx context.Context, to, id string, body message.Message, models *agent.Choice) error
 	// Cancel asks an agent and everything below it to end.
 	Cancel(ctx context.Context, agent, by string) error
 	// Outcomes reports the ends of a chat's runs from now on.
@@ -175,13 +176,12 @@ func (e *Engine) Deliver(ctx context.Context, id string, ev agent.Event) error {
 	return e.deliver(ctx, delivery{agent: id, ev: ev})
 }
 
-// Send delivers a user message made of text under the given id; the same id
-// twice is one message.
-func (e *Engine) Send(ctx context.Context, to, id string, body message.Message) error {
+// Send implements Runtime.
+func (e *Engine) Send(ctx context.Context, to, id string, body message.Message, models *agent.Choice) error {
 	if _, err := e.cfg.Store.UserMessage(ctx, id); err == nil {
 		return nil
 	}
-	err := e.Deliver(ctx, to, agent.UserMessage{ID: id, Tokens: Tokens(body), Body: body})
+	err := e.Deliver(ctx, to, agent.UserMessage{ID: id, Tokens: Tokens(body), Choice: models, Body: body})
 	if errors.Is(err, store.ErrDuplicate) {
 		return nil // sent twice at the same time
 	}

@@ -68,7 +68,7 @@ func TestDiskFull(t *testing.T) {
 		}
 		done, _ := e.Outcomes(chat)
 		say := func(id string) error {
-			return e.Send(ctx, chat, id, message.Of(message.User, message.KindUser, "go"))
+			return e.Send(ctx, chat, id, message.Of(message.User, message.KindUser, "go"), nil)
 		}
 		if err := say("m1"); err != nil {
 			t.Fatal(err)

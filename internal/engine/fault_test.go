@@ -94,7 +94,7 @@ func begin(t *testing.T, e *engine.Engine) <-chan agent.Outcome {
 		t.Fatal(err)
 	}
 	done, _ := e.Outcomes("chat")
-	if err := e.Send(t.Context(), "chat", "m1", message.Of(message.User, message.KindUser, "go")); err != nil {
+	if err := e.Send(t.Context(), "chat", "m1", message.Of(message.User, message.KindUser, "go"), nil); err != nil {
 		t.Fatal(err)
 	}
 	return done
@@ -182,7 +182,7 @@ func TestQueueOutlivesRestart(t *testing.T) {
 		for a, _ := st.Agent(t.Context(), "chat"); a.Status != "acting"; a, _ = st.Agent(t.Context(), "chat") {
 			<-time.After(time.Millisecond)
 		}
-		if err := e.Send(t.Context(), "chat", "m2", message.Of(message.User, message.KindUser, "and this")); err != nil {
+		if err := e.Send(t.Context(), "chat", "m2", message.Of(message.User, message.KindUser, "and this"), nil); err != nil {
 			t.Fatal(err)
 		}
 		e = open() // the queue is now in the store alone

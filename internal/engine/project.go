@@ -106,6 +106,8 @@ func (p *projection) effect(f agent.Effect) error {
 		p.s.history = nil // it is read when it is needed
 	case agent.AddWaiting:
 		return p.addWaiting(f)
+	case agent.SetModel:
+		p.doc(store.SetModel{Chat: spec.Chat, Model: f.Model})
 	case agent.TellRoot:
 		p.tx.todo = append(p.tx.todo, delivery{agent: spec.Chat, ev: agent.TaskAsks{Item: f.Item, Over: f.Over, For: f.For}})
 	case agent.ExtendParent:

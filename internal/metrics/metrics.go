@@ -108,7 +108,7 @@ func (c *Counters) count(e *store.Entry) {
 			c.toolCall(d.EndedAt, d.Status)
 		case store.SetToolCall:
 			c.toolCall(d.EndedAt, d.Status)
-		case store.PutUser, store.PutPrompt, store.NewChat, store.SetChat, store.DeleteChat, store.NewAgent, store.SetHead, store.EndAgent,
+		case store.PutUser, store.PutPrompt, store.NewChat, store.SetChat, store.SetModel, store.DeleteChat, store.NewAgent, store.SetHead, store.EndAgent,
 			store.NewTask, store.SetTask, store.EndTask, store.NewMessage, store.PlaceMessage, store.AdoptMessages,
 			store.NewItem, store.SetItem, store.NewArtifact, store.PutReadMark, store.PutSettings:
 		}

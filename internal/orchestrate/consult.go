@@ -63,11 +63,11 @@ func (p *Performer) consult(ctx context.Context, job engine.Job, c agent.Consult
 	if err != nil {
 		return "", 0, fmt.Errorf("reading the question: %w", err)
 	}
-	root, err := specOf(ctx, p.store, job.Spec.Chat)
+	root, err := p.store.Agent(ctx, job.Spec.Chat)
 	if err != nil {
-		return "", 0, err
+		return "", 0, fmt.Errorf("reading the orchestrator: %w", err)
 	}
-	model, err := p.models.Find(first(root.Models))
+	model, err := p.models.Find(root.Model)
 	if err != nil {
 		return "", 0, err
 	}

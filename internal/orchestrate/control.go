@@ -219,7 +219,7 @@ func (c *Control) message(ctx context.Context, env tool.Env, in controlInput) (s
 	if item, err := c.question(ctx, env, a.ID); err == nil && item.Status == "open" { // a message would count as the user's answer
 		return "", fmt.Errorf("%s waits for the user's answer to %q: pass that on with %s", a.Path, oneLine(questionText(item.Action), 200), ReplyToAgent)
 	}
-	err = c.runtime.Send(ctx, a.ID, env.Call, message.Of(message.User, message.KindUser, in.Message))
+	err = c.runtime.Send(ctx, a.ID, env.Call, message.Of(message.User, message.KindUser, in.Message), nil)
 	if errors.Is(err, agent.ErrEnded) {
 		return "", fmt.Errorf("%s has ended; give it another task with %s", a.Path, ContinueAgent)
 	}

@@ -191,13 +191,12 @@ func (p *Performer) NewChat(root Root) (engine.NewChat, error) {
 		}
 		return engine.NewChat{}, fmt.Errorf("there is no role %q; there are %s", root.Role, strings.Join(names, ", "))
 	}
-	models, err := p.find(strings.Split(root.Model, ","), agent.Spec{})
-	if err != nil {
-		return engine.NewChat{}, err
-	}
 	spec := p.spec(r, 0, p.depth)
 	spec.Name, spec.Path, spec.Dir = r.Name, r.Name, root.Dir
-	use(&spec, models)
+	var err error
+	if spec.Choice, err = p.Choose(root.Model); err != nil {
+		return engine.NewChat{}, err
+	}
 	if l := root.Limits.Turns; l > 0 {
 		spec.Limits.Turns = l
 	}
@@ -213,16 +212,26 @@ func (p *Performer) NewChat(root Root) (engine.NewChat, error) {
 	return engine.NewChat{Spec: spec, Prompt: prompt, Tokens: int64(len(prompt))/4 + p.toolTokens(spec)}, nil
 }
 
-// use gives a spec its model and those to fall back to.
-func use(s *agent.Spec, models []Model) {
-	s.Price, s.Window, s.MaxOutput = models[0].Price, models[0].Window, models[0].MaxOutput
-	s.Models, s.Others = nil, nil
+// Choose finds the models that an orchestrator is to go on with; they are
+// named as in Root.
+func (p *Performer) Choose(names string) (agent.Choice, error) {
+	models, err := p.find(strings.Split(names, ","), agent.Spec{})
+	if err != nil {
+		return agent.Choice{}, err
+	}
+	return choice(models), nil
+}
+
+// choice is what the machine is told of a model and those to fall back to.
+func choice(models []Model) agent.Choice {
+	c := agent.Choice{Price: models[0].Price, Window: models[0].Window, MaxOutput: models[0].MaxOutput}
 	for i, m := range models {
-		s.Models = append(s.Models, m.Ref)
+		c.Models = append(c.Models, m.Ref)
 		if i > 0 {
-			s.Others = append(s.Others, agent.Facts{Price: m.Price, Window: m.Window, MaxOutput: m.MaxOutput})
+			c.Others = append(c.Others, agent.Facts{Price: m.Price, Window: m.Window, MaxOutput: m.MaxOutput})
 		}
 	}
+	return c
 }
 
 // specsOf describes an agent's tools to a model, in the fixed order of their

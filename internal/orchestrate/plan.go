@@ -311,7 +311,7 @@ func (pl *planner) as(r role.Role, w wish) (agent.Planned, error) {
 	if parent.Orchestrator() {
 		spec.Confidence, spec.SameLimit, spec.AskTimeout = pl.asking.Confidence, pl.asking.SameLimit, pl.asking.Timeout.Milliseconds()
 	}
-	use(&spec, found)
+	spec.Choice = choice(found)
 	planned := agent.Planned{Role: r.Name, Priced: priced(found), Tokens: r.MaxTokens, Cost: r.MaxCost}
 	if err := pl.limit(&spec, &planned, w); err != nil {
 		return planned, err

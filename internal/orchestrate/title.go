@@ -29,11 +29,11 @@ const titlePrompt = "You name chats. Answer with a title for the chat below: thr
 // consultation, at the orchestrator's cost. It is empty where the model is a
 // simulation, which has no words of its own.
 func (p *Performer) Title(ctx context.Context, chat string) (string, error) {
-	root, err := specOf(ctx, p.store, chat)
+	root, err := p.store.Agent(ctx, chat)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("reading the orchestrator of chat %s: %w", chat, err)
 	}
-	own, err := p.models.Find(first(root.Models))
+	own, err := p.models.Find(root.Model)
 	if err != nil || own.Lane == "" { // nothing of a simulation goes to a vendor
 		return "", err
 	}
@@ -51,7 +51,7 @@ func (p *Performer) Title(ctx context.Context, chat string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, titleTime)
 	defer cancel()
 	info := agent.CallInfo{Model: model.Name, StartedAt: time.Now().UnixMilli()}
-	reply, err := p.placed(engine.Job{Spec: root}, agent.CallModel{}, model, func() {}).Call(ctx, &llm.Request{
+	reply, err := p.placed(engine.Job{}, agent.CallModel{}, model, func() {}).Call(ctx, &llm.Request{
 		Caller: llm.Caller{Chat: chat, Agent: chat, Name: root.Name, Role: titleRole, Dir: root.Dir, Turn: 1, Try: 1},
 		Model:  model.Name, System: titlePrompt, MaxOutput: titleRoom,
 		Messages: []message.Message{message.Of(message.User, message.KindUser, said)},

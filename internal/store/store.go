@@ -168,6 +168,8 @@ type (
 	}
 	DeleteChat struct{ ID string } // with its whole tree, events included
 
+	SetModel struct{ Chat, Model string } // of a chat and its orchestrator
+
 	NewAgent struct{ Agent }
 	SetHead  struct { // the narrow row that changes with most events
 		ID string
@@ -252,6 +254,7 @@ func (PutPrompt) isDoc()     {}
 func (NewChat) isDoc()       {}
 func (SetChat) isDoc()       {}
 func (DeleteChat) isDoc()    {}
+func (SetModel) isDoc()      {}
 func (NewAgent) isDoc()      {}
 func (SetHead) isDoc()       {}
 func (EndAgent) isDoc()      {}

@@ -240,7 +240,7 @@ func (w *world) say(text string) {
 func (w *world) send(text string) {
 	w.Helper()
 	w.sent++
-	w.ok(w.app.Engine.Send(w.Context(), w.chat, "m"+string(rune('0'+w.sent)), message.Of(message.User, message.KindUser, text)))
+	w.ok(w.app.Engine.Send(w.Context(), w.chat, "m"+string(rune('0'+w.sent)), message.Of(message.User, message.KindUser, text), nil))
 }
 
 // until waits for a condition.

@@ -6,6 +6,7 @@ package agenttest
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/cadre-dev/cadre/internal/agent"
@@ -44,6 +45,7 @@ var rules = []struct {
 	{"16 (order of calls)", callOrder},
 	{"17 (capabilities)", capabilities},
 	{"of tool runs", toolRuns},
+	{"of models", chosen},
 	{"of the frame", frame},
 }
 
@@ -336,6 +338,9 @@ func frame(s step) error {
 	if ev, ok := s.ev.(agent.Compacted); ok && ev.Fit != nil && spec.Orchestrator() && a.Epoch > b.Epoch {
 		spec.Tools, spec.Delegable = ev.Fit.Tools, ev.Fit.Delegable
 	}
+	if len(effects[agent.SetModel](s)) > 0 {
+		spec.Choice = a.Spec.Choice // chosen looks at it
+	}
 	if _, ok := s.ev.(agent.Created); !ok && !sameSpec(spec, a.Spec) {
 		return errors.New("the spec changed")
 	}
@@ -358,7 +363,6 @@ func frame(s step) error {
 		{"turn", int64(b.Turn), int64(a.Turn)},
 		{"position", int64(b.Pos), int64(a.Pos)},
 		{"epoch", int64(b.Epoch), int64(a.Epoch)},
-		{"model", int64(b.Model), int64(a.Model)},
 		{"time", b.LastAt, a.LastAt},
 		{"tasks", int64(b.Tasks), int64(a.Tasks)},
 		{"items", int64(b.Items), int64(a.Items)},
@@ -377,7 +381,37 @@ func frame(s step) error {
 	return nil
 }
 
+// chosen: the models that a message chooses answer from the turn on that takes
+// it in, the last choice of several; else a model only gives way to the next.
+func chosen(s step) error {
+	b, a := s.before, s.after
+	want := b.Choosing
+	if ev, ok := s.ev.(agent.UserMessage); ok && ev.Choice != nil {
+		want = ev.Choice
+	}
+	switch {
+	case want != nil && len(a.Queue) > 0:
+		if a.Choosing != want {
+			return errors.New("a choice of models was lost before its message was read")
+		}
+	case want != nil:
+		if a.Model != 0 || !slices.Equal(a.Spec.Models, want.Models) {
+			return fmt.Errorf("model %d of %v answers a message that chose %v", a.Model, a.Spec.Models, want.Models)
+		}
+	case a.Choosing != nil || len(effects[agent.SetModel](s)) > 0:
+		return errors.New("nobody chose a model")
+	}
+	if a.Model < b.Model && want == nil {
+		return fmt.Errorf("model fell from %d to %d", b.Model, a.Model)
+	}
+	other := a.Model != b.Model || !slices.Equal(a.Spec.Models, b.Spec.Models)
+	if _, born := s.ev.(agent.Created); !born && other && a.Epoch == b.Epoch {
+		return errors.New("another model goes on with what was encoded for the one before")
+	}
+	return nil
+}
+
 func sameSpec(a, b agent.Spec) bool {
 	return a.ID == b.ID && a.Parent == b.Parent && a.Depth == b.Depth && a.Limits == b.Limits &&
-		slices.Equal(a.Tools, b.Tools) && slices.Equal(a.Delegable, b.Delegable) && slices.Equal(a.Delegates, b.Delegates)
+		reflect.DeepEqual(a.Choice, b.Choice) && slices.Equal(a.Tools, b.Tools) && slices.Equal(a.Delegable, b.Delegable) && slices.Equal(a.Delegates, b.Delegates)
 }

@@ -309,12 +309,12 @@ func budgets(s step) error {
 			}
 		}
 	}
-	turn := maxOutput(s.after.Spec)
+	turn := maxOutput(s.before.Spec)
 	switch {
 	case !models:
 	case l.Tokens > 0 && left.Tokens < turn:
 		return fmt.Errorf("%d tokens are left to read the results", left.Tokens)
-	case l.Cost > 0 && left.Cost < price(turn, s.after.Spec.Price.Output):
+	case l.Cost > 0 && left.Cost < price(turn, s.before.Spec.Price.Output):
 		return fmt.Errorf("%d$ are left to read the results", left.Cost)
 	}
 	return nil

@@ -19,20 +19,27 @@ var (
 	}
 )
 
+func choice(d Dice) agent.Choice {
+	return agent.Choice{
+		Models: []string{"m1", "m2", "m3"}[d.Intn(3):], MaxOutput: int64(300 + d.Intn(400)), Window: int64(pick(d, 0, 0, 2000, 700)),
+		Price: agent.Price{Known: true, Input: 1000, Output: 5000},
+	}
+}
+
 // Birth makes the first event of a random agent.
 func (w *Walker) Birth(depth int) agent.Event {
 	d := w.Dice
 	s := agent.Spec{
 		ID: "chat", Chat: "chat", User: "ann", Role: "main", Name: "main", Path: "main", Depth: depth, MaxDepth: depth + 1 + d.Intn(2),
 		Tools: mainTools, Delegable: toolNames[:len(toolNames)-d.Intn(5)], Delegates: roleNames[:2],
-		Models: []string{"m1", "m2", "m3"}[:1+d.Intn(3)], MaxOutput: int64(300 + d.Intn(400)), Window: int64(pick(d, 0, 0, 2000, 700)),
+		Choice: choice(d),
 		Limits: agent.Limits{
 			Turns: pick(d, 0, 0, 40, 3, 1), Active: int64(pick(d, 0, 0, 3_000_000, 60_000)),
 			Tokens: int64(pick(d, 0, 0, 200_000, 20_000, 3000)), Children: pick(d, 0, 5),
 			Agents: pick(d, 0, 0, 12),
 		},
-		Price: agent.Price{Known: true, Input: 1000, Output: 5000}, CancelGrace: int64(pick(d, 0, 5000)),
-		BudgetWait: int64(pick(d, 0, 40_000)),
+		CancelGrace: int64(pick(d, 0, 5000)),
+		BudgetWait:  int64(pick(d, 0, 40_000)),
 	}
 	prior := 0
 	w.stuck = d.Intn(6) == 5
@@ -143,8 +150,8 @@ func (w *Walker) plan() *agent.Plan {
 			t.Role, t.Priced = roleNames[1+d.Intn(2)], d.Intn(2) == 0
 		}
 		t.Spec = agent.Spec{
-			Tools: toolNames, Delegable: toolNames, Delegates: roleNames, Models: []string{"m1"}, MaxOutput: 300,
-			Price: agent.Price{Known: t.Priced, Input: 1000, Output: 5000}, Limits: agent.Limits{Turns: pick(d, 0, 4)},
+			Tools: toolNames, Delegable: toolNames, Delegates: roleNames, Choice: agent.Choice{Models: []string{"m1"}, MaxOutput: 300, Price: agent.Price{Known: t.Priced, Input: 1000, Output: 5000}},
+			Limits: agent.Limits{Turns: pick(d, 0, 4)},
 			Adopts: "chat.9", Worktree: d.Intn(3) == 2, Confidence: pick(d, 0, 60), SameLimit: 2, AskTimeout: int64(pick(d, 0, 100_000)),
 		}
 		if d.Intn(6) == 5 {

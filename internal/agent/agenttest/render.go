@@ -26,6 +26,9 @@ func (c clock) state(s agent.State) string {
 	if len(s.Queue) > 0 {
 		add("queue %s", strings.Join(s.Queue, " "))
 	}
+	if s.Choosing != nil {
+		add("choosing %s", strings.Join(s.Choosing.Models, " "))
+	}
 	for _, g := range s.Groups {
 		parts = append(parts, c.group(g))
 	}

@@ -13,7 +13,7 @@ import (
 // effect renders f in one line.
 func (c clock) effect(f agent.Effect) string {
 	switch f := f.(type) {
-	case agent.AddMessage, agent.Enqueue, agent.Place, agent.AddResults, agent.RepeatResult, agent.Adopt, agent.AddWaiting,
+	case agent.AddMessage, agent.Enqueue, agent.Place, agent.AddResults, agent.RepeatResult, agent.Adopt, agent.SetModel, agent.AddWaiting,
 		agent.SetCall, agent.OpenCall, agent.RecordModel, agent.OpenItem, agent.ShowItem, agent.CloseItem, agent.Conclude:
 		return c.document(f)
 	case agent.StartChild:
@@ -55,6 +55,8 @@ func (c clock) document(f agent.Effect) string {
 		return addMessage(f)
 	case agent.Enqueue:
 		return "enqueue " + f.ID
+	case agent.SetModel:
+		return "model " + f.Model
 	case agent.Place:
 		return fmt.Sprintf("place @%d %s", f.Pos, f.ID)
 	case agent.AddResults:

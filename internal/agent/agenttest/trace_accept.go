@@ -116,7 +116,15 @@ func (tr *Trace) mustBeAlive(ev agent.Event) string {
 		if !s.Spec.Orchestrator() && (in[agent.Cancelling](s) || in[agent.Settling](s)) {
 			return isEnding
 		}
-		return iff(!slices.Contains(tr.history.queue, ev.ID), stale)
+		switch c := ev.Choice; {
+		case slices.Contains(tr.history.queue, ev.ID):
+			return stale
+		case c != nil && !s.Spec.Orchestrator():
+			return impossible
+		case c != nil && s.Spec.Limits.Cost > 0 && !c.Price.Known:
+			return noPrice
+		}
+		return taken
 	case agent.ModelQueued:
 		return tr.modelOutcome(ev.Turn, ev.Try)
 	case agent.ModelReplied:

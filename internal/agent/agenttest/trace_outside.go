@@ -38,7 +38,7 @@ func key(f agent.Effect) string {
 		return acceptKey
 	case agent.InspectWork:
 		return inspectKey
-	case agent.AddMessage, agent.Enqueue, agent.Place, agent.AddResults, agent.RepeatResult, agent.Adopt, agent.AddWaiting,
+	case agent.AddMessage, agent.Enqueue, agent.Place, agent.AddResults, agent.RepeatResult, agent.Adopt, agent.SetModel, agent.AddWaiting,
 		agent.SetCall, agent.OpenCall, agent.RecordModel, agent.OpenItem, agent.ShowItem, agent.CloseItem, agent.Conclude,
 		agent.StartChild, agent.CancelChild, agent.TellRoot, agent.ExtendParent, agent.Report,
 		agent.TellTool, agent.StopWork, agent.Done:

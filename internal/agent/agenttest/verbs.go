@@ -57,7 +57,7 @@ func verbCreated(sc *Scenario, a *args) (agent.Event, error) {
 		ID: "chat", Chat: "chat", User: "ann", Role: "main", Name: "main", Path: "main",
 		Depth: int(a.num("depth")), MaxDepth: 2, Tools: mainTools,
 		Delegable: a.list("delegable", delegable), Delegates: a.list("delegates", delegateRoles),
-		Models: a.list("models", []string{"m1"}), MaxOutput: a.num("out"), Window: a.num("window"),
+		Choice: agent.Choice{Models: a.list("models", []string{"m1"}), MaxOutput: a.num("out"), Window: a.num("window")},
 		Limits: agent.Limits{
 			Turns: int(a.num("turns")), Active: a.num("active"), Tokens: a.num("tokens"), Cost: a.num("cost"), Children: int(a.num("children")),
 			Agents: int(a.num("agents")),
@@ -89,10 +89,14 @@ func toolRun(name string) message.Message {
 	return message.Message{Role: message.Assistant, Kind: message.KindReply, Parts: []message.Part{message.ToolCall{ID: agent.ToolRunCall, Name: name}}}
 }
 
-// user ID [tokens=]
+// user ID [tokens=] [models= out= window= [priced]]
 func verbUser(sc *Scenario, a *args) (agent.Event, error) {
 	id := a.word()
-	return agent.UserMessage{At: sc.at(), ID: id, Tokens: a.num("tokens"), Body: message.Of(message.User, message.KindUser, id)}, nil
+	ev := agent.UserMessage{At: sc.at(), ID: id, Tokens: a.num("tokens"), Body: message.Of(message.User, message.KindUser, id)}
+	if models := a.list("models", nil); models != nil {
+		ev.Choice = &agent.Choice{Models: models, MaxOutput: a.num("out"), Window: a.num("window"), Price: agent.Price{Known: a.flag("priced")}}
+	}
+	return ev, nil
 }
 
 // call takes the model call that an outcome is of: of=TURN.TRY, or the one

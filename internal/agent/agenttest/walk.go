@@ -120,7 +120,12 @@ func (w *Walker) tick() agent.Event {
 func (w *Walker) message() agent.Event {
 	w.sent++
 	id := fmt.Sprintf("u%d", w.sent)
-	return agent.UserMessage{At: w.at(), ID: id, Tokens: int64(w.Dice.Intn(60)), Body: message.Of(message.User, message.KindUser, id)}
+	ev := agent.UserMessage{At: w.at(), ID: id, Tokens: int64(w.Dice.Intn(60)), Body: message.Of(message.User, message.KindUser, id)}
+	if w.Trace.State.Spec.Orchestrator() && w.Dice.Intn(4) == 3 {
+		c := choice(w.Dice)
+		ev.Choice = &c
+	}
+	return ev
 }
 
 func (w *Walker) cancel() agent.Event {

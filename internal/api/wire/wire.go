@@ -98,6 +98,7 @@ type NewMessage struct {
 	ID          string       `json:"id,omitempty" pattern:"^msg-[A-Za-z0-9-]{8,60}$" doc:"Chosen by the client; made by the server if empty."`
 	Text        string       `json:"text" maxLength:"1000000" doc:"\"@name …\" is for that agent alone."`
 	Attachments []Attachment `json:"attachments,omitempty" maxItems:"20"`
+	Model       string       `json:"model,omitempty" maxLength:"500" doc:"What the orchestrator answers with from this message on, named as for a new chat; as before if empty."`
 }
 
 // Attachment is an image or a text file.

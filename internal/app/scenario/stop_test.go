@@ -143,7 +143,7 @@ agents:
 				w.stopAgent("k.1")
 				w.reads("It was too late.")
 				w.retry(func() error {
-					err := w.app.Engine.Send(w.Context(), "k.1", "late", message.Of(message.User, message.KindUser, "late"))
+					err := w.app.Engine.Send(w.Context(), "k.1", "late", message.Of(message.User, message.KindUser, "late"), nil)
 					if errors.Is(err, agent.ErrEnded) {
 						return nil
 					}

@@ -240,7 +240,7 @@ func (w *world) tell(id, text string) {
 	w.sent++
 	key := fmt.Sprintf("m%d", w.sent)
 	w.retry(func() error {
-		return w.app.Engine.Send(w.Context(), id, key, message.Of(message.User, message.KindUser, text))
+		return w.app.Engine.Send(w.Context(), id, key, message.Of(message.User, message.KindUser, text), nil)
 	})
 }
 

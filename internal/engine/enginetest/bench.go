@@ -78,7 +78,7 @@ func (b *bench) say(text string) {
 		b.create()
 	}
 	b.sent++
-	if err := b.rt.Send(b.ctx, b.chat, fmt.Sprintf("m%d", b.sent), message.Of(message.User, message.KindUser, text)); err != nil {
+	if err := b.rt.Send(b.ctx, b.chat, fmt.Sprintf("m%d", b.sent), message.Of(message.User, message.KindUser, text), nil); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -98,6 +98,9 @@ func auditState(ctx context.Context, st store.Store, a store.Agent, errorf func(
 		errorf("%s: %v", a.ID, err)
 		return
 	}
+	if len(s.Spec.Models) > 0 && a.Model != s.Spec.Models[0] {
+		errorf("%s answers with %v and is said to with %s", a.ID, s.Spec.Models, a.Model)
+	}
 	if !s.Ended() && (s.Held != agent.Amount{}) {
 		errorf("%s rests and still holds %+v for children", a.ID, s.Held)
 	}

@@ -5,6 +5,8 @@ package enginetest
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing/synctest"
 	"time"
@@ -26,6 +28,7 @@ var givenTests = map[string]func(*bench){
 	"an agent goes on where another ended":    testContinue,
 	"the orchestrator is told who waits":      testWaiting,
 	"a chat has a number of agents":           testAgents,
+	"a message chooses the model":             testChoice,
 	"the same call is not made a fourth time": testLoop,
 	"a loop is known again after a restart":   testLoopRestarted,
 }
@@ -66,6 +69,38 @@ func (b *bench) closed(id, how string) {
 	b.Helper()
 	if item, err := b.st.Item(b.ctx, id); err != nil || item.Status != "closed" || item.How != how {
 		b.Errorf("item %s should be %s: %+v %v", id, how, item, err)
+	}
+}
+
+// testChoice: what is under way is answered by the model that began it, what
+// comes after by the one that a message has chosen, also after a restart.
+func testChoice(b *bench) {
+	b.think(map[int][]Answer{0: {{Text: "one"}, {Text: "two"}, {Text: "three"}}})
+	b.say("hi")
+	b.sent++
+	models := &agent.Choice{Models: []string{"other", "world"}, Price: agent.Price{Known: true}}
+	if err := b.rt.Send(b.ctx, b.chat, "m2", message.Of(message.User, message.KindUser, "now you"), models); err != nil {
+		b.Fatal(err)
+	}
+	b.restart()
+	b.want(agent.ReasonCompleted)
+	b.restart()
+	b.say("and again")
+	b.want(agent.ReasonCompleted)
+	calls, err := b.st.ModelCalls(b.ctx, b.chat)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var by []string
+	for _, c := range calls {
+		by = append(by, fmt.Sprintf("%d.%d %s", c.Turn, c.Try, c.Model))
+	}
+	if want := []string{"1.1 world", "1.2 world", "2.1 other", "3.1 other"}; !slices.Equal(by, want) {
+		b.Errorf("the models were called so: %v, want %v", by, want)
+	}
+	chat, err := b.st.Chat(b.ctx, b.chat)
+	if err != nil || chat.Model != "other" {
+		b.Errorf("the chat is said to answer with %+v (%v)", chat, err)
 	}
 }
 

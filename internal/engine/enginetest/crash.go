@@ -163,7 +163,11 @@ func (l *life) user(ctx context.Context, rt engine.Runtime, st store.Store) {
 			victim = "chat"
 		}
 		l.mu.Unlock()
-		if err := rt.Send(ctx, l.chat, id, message.Of(message.User, message.KindUser, "do "+id)); err != nil {
+		var models *agent.Choice
+		if l.sent%2 == 1 {
+			models = &agent.Choice{Models: []string{"world-" + id, "world"}, Price: agent.Price{Known: true}}
+		}
+		if err := rt.Send(ctx, l.chat, id, message.Of(message.User, message.KindUser, "do "+id), models); err != nil {
 			return // not acknowledged: sent again by the next process
 		}
 		l.mu.Lock()
@@ -243,7 +247,7 @@ func (l *life) settle(ctx context.Context, rt engine.Runtime, st store.Store) {
 			return
 		}
 		id := fmt.Sprintf("last%d", i)
-		if err := rt.Send(ctx, l.chat, id, message.Of(message.User, message.KindUser, "finish")); err != nil {
+		if err := rt.Send(ctx, l.chat, id, message.Of(message.User, message.KindUser, "finish"), nil); err != nil {
 			l.t.Errorf("seed %d: last message: %v", l.seed, err)
 			return
 		}

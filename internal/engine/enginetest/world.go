@@ -87,12 +87,15 @@ func Chat() engine.NewChat {
 	return engine.NewChat{
 		User: store.User{ID: "u1", Name: "Ada"},
 		Spec: agent.Spec{
-			Role: "main", Name: "main", Path: "main", Prompt: "pmain", Models: []string{"world"}, MaxDepth: 2,
+			Role: "main", Name: "main", Path: "main", Prompt: "pmain", Choice: worldModel(), MaxDepth: 2,
 			Tools: []string{Read, Write, Spawn, Ask, Guard, Crashy, Wonder, Dare}, Delegable: allTools, Delegates: []string{"worker"},
-			Price: agent.Price{Known: true},
 		},
 		Prompt: "You are main.",
 	}
+}
+
+func worldModel() agent.Choice {
+	return agent.Choice{Models: []string{"world"}, Price: agent.Price{Known: true}}
 }
 
 // Plan asks for n workers.
@@ -102,8 +105,8 @@ func Plan(n int) *agent.Plan {
 		p.Tasks = append(p.Tasks, agent.Planned{
 			Role: "worker", Priced: true, Task: message.Of(message.User, message.KindTask, fmt.Sprintf("part %d", i+1)),
 			Spec: agent.Spec{
-				Role: "worker", Prompt: "pworker", Models: []string{"world"}, Tools: allTools,
-				Delegable: allTools, Delegates: []string{"worker"}, Price: agent.Price{Known: true},
+				Role: "worker", Prompt: "pworker", Choice: worldModel(), Tools: allTools,
+				Delegable: allTools, Delegates: []string{"worker"},
 				Limits: agent.Limits{Turns: 8, Active: 60_000},
 			},
 		})
@@ -147,7 +150,7 @@ func (w *World) CallModel(ctx context.Context, job engine.Job, call agent.CallMo
 	w.read[job.Spec.ID] = len(job.History)
 	w.mu.Unlock()
 	latency := w.latency(w.rand("model", job.Spec.ID, call.Turn, call.Try))
-	info := agent.CallInfo{Model: "world", StartedAt: job.Now().UnixMilli()}
+	info := agent.CallInfo{Model: call.Model, StartedAt: job.Now().UnixMilli()}
 	failed := func(kind agent.Failure, text string, after int64) agent.Event {
 		info.EndedAt = job.Now().UnixMilli()
 		return agent.ModelFailed{Turn: call.Turn, Try: call.Try, Kind: kind, Message: text, RetryAfter: after, Priced: true, Info: info}

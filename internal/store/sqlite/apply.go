@@ -76,6 +76,8 @@ func (w *writer) doc(e *store.Entry, seq int64, d store.Doc) error {
 		return w.newChat(d, seq)
 	case store.SetChat:
 		return w.setChat(d)
+	case store.SetModel:
+		return w.setModel(d)
 	case store.DeleteChat:
 		return w.deleteChat(d)
 	case store.NewAgent:

@@ -6,6 +6,8 @@ package sqlite
 import (
 	"fmt"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/store"
 )
@@ -67,6 +69,27 @@ func (w *writer) setChat(d store.SetChat) error {
 	p.int(n)
 	w.touch(touchedChat, n)
 	return failure("changing chat "+d.ID, exec(w.st.setChat))
+}
+
+func (w *writer) setModel(d store.SetModel) error {
+	a, err := w.agent(d.Chat) // the orchestrator has the chat's id
+	if err != nil {
+		return err
+	}
+	for _, row := range []struct {
+		s    *sqlite.Stmt
+		kind byte
+		n    int64
+	}{{w.st.chatModel, touchedChat, a.chat}, {w.st.agentModel, touchedAgent, a.n}} {
+		p := bind(row.s)
+		p.text(d.Model)
+		p.int(row.n)
+		if err := exec(row.s); err != nil {
+			return failure("changing the model of chat "+d.Chat, err)
+		}
+		w.touch(row.kind, row.n)
+	}
+	return nil
 }
 
 // deleteChat takes the whole tree of a chat away. Everything remembered is

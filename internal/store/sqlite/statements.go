@@ -24,6 +24,7 @@ ON CONFLICT (id) DO UPDATE SET name = excluded.name, created_at = excluded.creat
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	setChatSQL = `UPDATE chats SET title = ifnull(?, title), status = ifnull(?, status), archived = ifnull(?, archived)
 WHERE n = ?`
+	chatModelSQL = `UPDATE chats SET model = ? WHERE n = ?`
 	touchChatSQL = `UPDATE chats SET updated_at = ?1 WHERE n = ?2 AND updated_at < ?1`
 	findChatSQL  = `SELECT n FROM chats WHERE id = ?`
 	chatOwnerSQL = `SELECT user FROM chats WHERE n = ?`
@@ -41,6 +42,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 WHERE n = ?`
 	setWaitsSQL    = `UPDATE agents SET waits = ? WHERE n = ?`
 	setSnapshotSQL = `UPDATE agents SET snapshot = ? WHERE n = ?`
+	agentModelSQL  = `UPDATE agent_details SET model = ? WHERE n = ?`
 	endAgentSQL    = `UPDATE agent_details SET summary = ?, error = ?, ended_at = ? WHERE n = ?`
 	findAgentSQL   = `SELECT n, chat, parent IS NULL, waits FROM agents WHERE id = ?`
 
@@ -112,7 +114,7 @@ type statements struct {
 	insertEvent                                *sqlite.Stmt
 	putUser, putPrompt                         *sqlite.Stmt
 	insertChat, setChat, touchChat, findChat   *sqlite.Stmt
-	chatOwner                                  *sqlite.Stmt
+	chatOwner, chatModel, agentModel           *sqlite.Stmt
 	insertAgent, insertDetails                 *sqlite.Stmt
 	setHead, setWaits, setSnapshot             *sqlite.Stmt
 	endAgent, findAgent                        *sqlite.Stmt
@@ -144,6 +146,8 @@ func (st *statements) prepare(conn *sqlite.Conn) error {
 		{&st.touchChat, touchChatSQL},
 		{&st.findChat, findChatSQL},
 		{&st.chatOwner, chatOwnerSQL},
+		{&st.chatModel, chatModelSQL},
+		{&st.agentModel, agentModelSQL},
 		{&st.insertAgent, insertAgentSQL},
 		{&st.insertDetails, insertDetailsSQL},
 		{&st.setHead, setHeadSQL},

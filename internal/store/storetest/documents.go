@@ -60,6 +60,24 @@ func testChats(s *suite) {
 	s.ok(err)
 	s.equal(*got, want, "the archived chat")
 
+	s.commit(s.entry("c1", "c1", "UserMessage", store.SetModel{Chat: "c1", Model: "house/other"}))
+	want.Model = "house/other"
+	got, err = s.Chat(s.ctx(), "c1")
+	s.ok(err)
+	s.equal(*got, want, "the chat with another model")
+	orchestrator, err := s.Agent(s.ctx(), "c1")
+	s.ok(err)
+	s.equal(orchestrator.Model, "house/other", "the orchestrator's model")
+	last, err := s.LastSeq(s.ctx())
+	s.ok(err)
+	changes, _, err := s.Changes(s.ctx(), last-1, 1, store.Filter{Chat: "c1"})
+	s.ok(err)
+	var told []string
+	for _, d := range changes[0].Docs {
+		told = append(told, d.Collection)
+	}
+	s.equal(told, []string{"orch-chats", "orchestrator"}, "what the change tells")
+
 	title, archived = "", false
 	s.commit(s.entry("c1", "", "ChatChanged", store.SetChat{ID: "c1", Title: &title, Archived: &archived}))
 	want.Title, want.Archived = "", false
@@ -524,6 +542,7 @@ func testNotFound(s *suite) {
 	for what, d := range map[string]store.Doc{
 		"chat":      store.SetChat{ID: "c9", Title: &title},
 		"delete":    store.DeleteChat{ID: "c9"},
+		"model":     store.SetModel{Chat: "c9", Model: "m"},
 		"head":      store.SetHead{ID: "c9"},
 		"end":       store.EndAgent{ID: "c9"},
 		"task":      store.SetTask{ID: "c1.9"},

@@ -1213,6 +1213,8 @@ export interface components {
             attachments?: components["schemas"]["Attachment"][];
             /** @description Chosen by the client; made by the server if empty. */
             id?: string;
+            /** @description What the orchestrator answers with from this message on, named as for a new chat; as before if empty. */
+            model?: string;
             /** @description "@name …" is for that agent alone. */
             text: string;
         };
