@@ -3,10 +3,11 @@
 
 import { lazy, Suspense, useEffect, useState } from "react";
 import { ChatPage } from "./chat/page";
+import { Connection } from "./pages/connection";
 import { Notices } from "./pages/notices";
 import { InboxPage } from "./pages/inbox";
 import { NewPage } from "./pages/new";
-import { OpenSidebar, Page } from "./pages/page";
+import { Missing, OpenSidebar } from "./pages/page";
 import { Sidebar } from "./pages/sidebar";
 import { SignIn } from "./pages/signin";
 import { start } from "./state/load";
@@ -14,8 +15,8 @@ import { useStore } from "./state/store";
 import { Boundary } from "./ui/boundary";
 import { useMedia } from "./ui/hooks";
 import { useKeys } from "./ui/keys";
-import { Button, Empty, Failure, Loading } from "./ui/kit";
-import { go, useRoute } from "./ui/route";
+import { Failure, Loading } from "./ui/kit";
+import { useRoute } from "./ui/route";
 
 const Panel = lazy(() => import("./panel/panel"));
 const AgentPage = lazy(() => import("./panel/agentpage"));
@@ -67,7 +68,12 @@ export function App() {
             </div>
           </div>
         )}
-        <div id="page" className="flex h-full min-w-0 flex-1">
+        <div id="page" className="relative flex h-full min-w-0 flex-1">
+          {narrow && !sheet && (
+            <div className="absolute inset-x-2 top-14 z-30 empty:hidden">
+              <Connection brief />
+            </div>
+          )}
           <Boundary name={`${route.page} ${route.chat} ${route.agent}`}>
             <Suspense
               fallback={
@@ -77,20 +83,12 @@ export function App() {
               }
             >
               {route.page === "new" && <NewPage />}
-              {route.page === "chat" && <ChatPage chat={route.chat} openSidebar={openSidebar} />}
+              {route.page === "chat" && <ChatPage chat={route.chat} />}
               {route.page === "agent" && <AgentPage chat={route.chat} agent={route.agent} />}
               {route.page === "inbox" && <InboxPage />}
               {route.page === "roles" && <RolesPage />}
               {route.page === "settings" && <SettingsPage />}
-              {route.page === "missing" && (
-                <Page title="Not found">
-                  <Empty title="There is no such page">
-                    <Button look="outline" onClick={() => go("/")}>
-                      Begin a new chat
-                    </Button>
-                  </Empty>
-                </Page>
-              )}
+              {route.page === "missing" && <Missing what="There is no such page" />}
             </Suspense>
           </Boundary>
           {route.panel && route.page === "chat" && (

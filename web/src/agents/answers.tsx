@@ -63,7 +63,7 @@ export function ApprovalBody({ item, give, busy }: BodyProps) {
         </pre>
       )}
       {item.reason && <p className="mt-2 text-row text-soft">“{clean(item.reason)}”</p>}
-      {detail?.why && <p className="mt-1 text-small text-faint">{because(detail.why)}</p>}
+      {detail?.why && <p className="mt-2 text-small text-faint">{because(detail.why)}</p>}
       <div className="mt-3 flex flex-wrap items-center gap-2">
         <Button look="primary" small disabled={busy} data-allow onClick={() => void give({ allow: true, scope: "once" })}>
           <Check size={13} />
@@ -73,27 +73,6 @@ export function ApprovalBody({ item, give, busy }: BodyProps) {
           <Button look="danger" small disabled={busy} data-deny className="bg-canvas" onClick={() => setDenying(true)}>
             Deny…
           </Button>
-        )}
-        <span className="flex-1" />
-        {(detail?.allows?.length ?? 0) > 0 && (
-          <span
-            className="inline-flex flex-wrap items-center gap-1 text-small text-faint"
-            title={`Also later: ${detail?.allows?.join(", ")}`}
-          >
-            allow for
-            {scopes.map(([scope, words]) => (
-              <Button
-                key={scope}
-                look="outline"
-                small
-                disabled={busy}
-                className="bg-canvas"
-                onClick={() => void give({ allow: true, scope })}
-              >
-                {words}
-              </Button>
-            ))}
-          </span>
         )}
       </div>
       {denying && (
@@ -110,7 +89,7 @@ export function ApprovalBody({ item, give, busy }: BodyProps) {
             onChange={(e) => setWhy(e.target.value)}
             onKeyDown={(e) => e.key === "Escape" && setDenying(false)}
             aria-label="Why it is denied"
-            placeholder="Why, or what to do instead (it is told)"
+            placeholder="Why, or what to do instead"
             className="h-8 min-w-0 flex-1 rounded-md border border-line bg-canvas px-2.5"
           />
           <Button look="danger" type="submit" disabled={busy} className="bg-canvas">
@@ -118,7 +97,27 @@ export function ApprovalBody({ item, give, busy }: BodyProps) {
           </Button>
         </form>
       )}
+      {detail?.allows && detail.allows.length > 0 && <Longer allows={detail.allows} give={give} busy={busy} />}
     </>
+  );
+}
+
+/** An answer that counts from now on: for what, and for whom. */
+function Longer({ allows, give, busy }: Pick<BodyProps, "give" | "busy"> & { allows: string[] }) {
+  const rules = clean(allows.join(", "));
+  return (
+    <div role="group" aria-label="Allow from now on" className="mt-3 border-t border-line pt-2 text-small text-soft">
+      <p className="line-clamp-2" title={rules}>
+        Or allow from now on <code className="font-mono [overflow-wrap:anywhere] text-text">{rules}</code> for
+      </p>
+      <div className="mt-1.5 flex flex-wrap gap-1.5">
+        {scopes.map(([scope, words]) => (
+          <Button key={scope} look="outline" small disabled={busy} className="bg-canvas" onClick={() => void give({ allow: true, scope })}>
+            {words}
+          </Button>
+        ))}
+      </div>
+    </div>
   );
 }
 

@@ -7,7 +7,7 @@ import { stopAgent, stopChat } from "../state/act";
 import { childrenOf, elapsed, family, itemOf, used } from "../state/select";
 import { useStore } from "../state/store";
 import { activity } from "../text/activity";
-import { clean, count, duration, exact, money, tokens } from "../text/format";
+import { clean, count, duration, exact, lasted, money, tokens } from "../text/format";
 import { shown } from "../text/states";
 import { useNow } from "../ui/hooks";
 import { RoleIcon, StateIcon, tones } from "../ui/signs";
@@ -94,7 +94,7 @@ export const AgentRow = memo(function AgentRow({ id, depth = 0, open, fold, chos
           >
             {money(sum.cost, sum.known)}
           </span>
-          <span title={`Since ${exact(agent.createdAt)}`}>{duration(elapsed(agent, now))}</span>
+          <span title={`Since ${exact(agent.createdAt)}`}>{(live ? duration : lasted)(elapsed(agent, now))}</span>
         </span>
       </button>
       {live ? (

@@ -143,7 +143,7 @@ export const Reply = memo(function Reply({ message, dense = false }: { message: 
       })}
       <Pictures parts={message.parts} />
       {text && !dense && (
-        <div className="-mb-3 -ml-1.5 flex h-7 items-center text-small text-faint opacity-0 transition-opacity group-focus-within/msg:opacity-100 group-hover/msg:opacity-100 [@media(hover:none)]:opacity-100">
+        <div className="-mb-3 -ml-1.5 flex h-7 [@media(hover:none)]:-mb-1 items-center text-small text-faint opacity-0 transition-opacity group-focus-within/msg:opacity-100 group-hover/msg:opacity-100 [@media(hover:none)]:opacity-100">
           <CopyButton text={text} />
           <When at={message.createdAt} />
         </div>

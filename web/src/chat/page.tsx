@@ -1,18 +1,6 @@
 // The page of a chat: its head, its messages, the composer.
 
-import {
-  Archive,
-  ArchiveRestore,
-  ChartGantt,
-  CircleDollarSign,
-  Ellipsis,
-  ListTree,
-  Menu as MenuIcon,
-  PanelRight,
-  Pencil,
-  Trash2,
-  Users,
-} from "lucide-react";
+import { Archive, ArchiveRestore, ChartGantt, CircleDollarSign, Ellipsis, ListTree, PanelRight, Pencil, Trash2, Users } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import { api } from "../api/client";
 import { archive, removeLater, rename, send, stopChat } from "../state/act";
@@ -21,37 +9,44 @@ import { chatState, isBusy, waitingIn, within } from "../state/select";
 import { read, useStore, write } from "../state/store";
 import { clean, count, modelName, money } from "../text/format";
 import { shown } from "../text/states";
+import { Missing, ShowChats } from "../pages/page";
 import { Failure, IconButton, Loading, Menu } from "../ui/kit";
-import { currentRoute, go, showPanel } from "../ui/route";
+import { currentRoute, go, showPanel, useRoute } from "../ui/route";
 import { StateIcon, tones } from "../ui/signs";
 import { Composer } from "./composer";
 import { MessageList } from "./list";
 import type { Suggestion } from "./complete";
 
-export function ChatPage({ chat, openSidebar }: { chat: string; openSidebar: () => void }) {
+export function ChatPage({ chat }: { chat: string }) {
   const opened = useStore((s) => s.opened[chat]);
+  const deleted = useStore((s) => s.opened[chat] === "ready" && !s.data.chats[chat]);
   useEffect(() => {
     void openChat(chat);
     return closeChat;
   }, [chat]);
   useReadMark(chat);
+  if (opened === "missing" || deleted)
+    return <Missing what="There is no such chat">It may have been deleted, or it belongs to somebody else.</Missing>;
+  const broken = opened && opened !== "loading" && opened !== "ready" ? opened : "";
   return (
     <main className="flex h-full min-w-0 flex-1 flex-col" aria-label="Chat">
-      <ChatHead chat={chat} openSidebar={openSidebar} />
+      <ChatHead chat={chat} />
       {opened === "ready" ? (
         <MessageList key={chat} chat={chat} />
-      ) : opened && opened !== "loading" ? (
-        <div className="flex-1">
-          <Failure text={opened} retry={() => void openChat(chat)} />
+      ) : broken ? (
+        <div className="mx-auto w-full max-w-[792px] flex-1">
+          <Failure text={broken} retry={() => void openChat(chat)} />
         </div>
       ) : (
         <div className="mx-auto w-full max-w-[760px] flex-1">
           <Loading rows={7} />
         </div>
       )}
-      <div className="mx-auto w-full max-w-[792px] px-4 pb-4">
-        <ChatComposer key={chat} chat={chat} />
-      </div>
+      {!broken && (
+        <div className="mx-auto w-full max-w-[792px] px-4 pb-4">
+          <ChatComposer key={chat} chat={chat} />
+        </div>
+      )}
     </main>
   );
 }
@@ -70,15 +65,19 @@ function useReadMark(chat: string): void {
   }, [chat, heard, mark]);
 }
 
-function ChatHead({ chat, openSidebar }: { chat: string; openSidebar: () => void }) {
+function ChatHead({ chat }: { chat: string }) {
   const doc = useStore((s) => s.data.chats[chat]);
+  const { panel } = useRoute();
   const [editing, setEditing] = useState(false);
-  if (!doc) return <header className="h-12 shrink-0 border-b border-line" />;
+  if (!doc)
+    return (
+      <header className="flex h-12 shrink-0 items-center border-b border-line px-3">
+        <ShowChats />
+      </header>
+    );
   return (
     <header className="flex h-12 shrink-0 items-center gap-2 border-b border-line px-3">
-      <IconButton label="Show the chats" className="md:hidden" onClick={openSidebar}>
-        <MenuIcon size={17} />
-      </IconButton>
+      <ShowChats />
       {editing ? (
         <input
           autoFocus
@@ -106,7 +105,7 @@ function ChatHead({ chat, openSidebar }: { chat: string; openSidebar: () => void
         </h1>
       )}
       <Standing chat={chat} />
-      <span className="hidden items-center sm:flex">
+      <span className={panel ? "hidden" : "hidden items-center sm:flex"}>
         <IconButton label="Steps (S)" onClick={() => togglePanel("steps")}>
           <ListTree size={16} />
         </IconButton>
@@ -205,7 +204,7 @@ function ChatComposer({ chat }: { chat: string }) {
   return (
     <Composer
       draftKey={chat}
-      placeholder={busy ? "Message… it is queued until the running step is done" : "Message…"}
+      placeholder={busy ? "Message… queued while it works" : "Message…"}
       suggestions={suggestions}
       send={(text, files) => send(chat, text, files)}
       stop={busy ? () => void stopChat(chat) : undefined}

@@ -6,7 +6,8 @@ import { useStore } from "../state/store";
 import { took } from "../text/format";
 import { useNow } from "../ui/hooks";
 
-export function Connection() {
+/** Where there is little room, nothing is said while it only connects. */
+export function Connection({ brief = false }: { brief?: boolean }) {
   const link = useStore((s) => s.link);
   const retryAt = useStore((s) => s.retryAt);
   const paused = useStore((s) => s.data.me?.paused);
@@ -17,7 +18,7 @@ export function Connection() {
         Nothing can be stored at present: {paused}
       </p>
     );
-  if (link === "live") return null;
+  if (link === "live" || (brief && link === "connecting")) return null;
   const left = retryAt - now;
   return (
     <div role="status" className="mb-1 flex items-center gap-2 rounded-md bg-amber-wash px-2 py-1.5 text-small">

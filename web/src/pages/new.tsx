@@ -1,17 +1,17 @@
 // The first page: a new chat, and for who is here for the first time an
 // example that shows in a minute what Cadre does.
 
-import { ArrowRight, Cpu, GitFork, Menu as MenuIcon, ShieldCheck, Wallet } from "lucide-react";
-import { useContext, useMemo, useState } from "react";
+import { ArrowRight, Cpu, GitFork, ShieldCheck, Wallet } from "lucide-react";
+import { useMemo, useState } from "react";
 import { api } from "../api/client";
 import { Composer } from "../chat/composer";
 import { newChat } from "../state/act";
 import { useStore } from "../state/store";
 import { clean } from "../text/format";
 import { useLoad } from "../ui/hooks";
-import { Button, IconButton, Menu } from "../ui/kit";
+import { Button, Menu } from "../ui/kit";
 import { Picker, type Option } from "../ui/picker";
-import { OpenSidebar } from "./page";
+import { ShowChats } from "./page";
 
 const example = "Count the files in this folder; list the folders at the top; and summarise README.md";
 
@@ -22,7 +22,6 @@ const promises = [
 ];
 
 export function NewPage() {
-  const openSidebar = useContext(OpenSidebar);
   const me = useStore((s) => s.data.me);
   const first = useStore((s) => s.ready && Object.keys(s.data.chats).length === 0);
   const models = useLoad("models", api.models);
@@ -63,9 +62,7 @@ export function NewPage() {
   return (
     <main className="flex h-full min-w-0 flex-1 flex-col overflow-y-auto" aria-label="New chat">
       <div className="p-2 md:hidden">
-        <IconButton label="Show the chats" onClick={openSidebar}>
-          <MenuIcon size={17} />
-        </IconButton>
+        <ShowChats />
       </div>
       <div className="mx-auto flex w-full max-w-[792px] flex-1 flex-col justify-center px-4 py-10">
         <h1 className="text-center text-2xl font-semibold tracking-tight">{first ? "Welcome to Cadre" : "What shall be done?"}</h1>
@@ -109,8 +106,10 @@ export function NewPage() {
         </Composer>
         {offline && (
           <p className="mt-3 text-center text-small text-faint">
-            No model is configured: fixed rules answer (the offline model). It can count, list, search and summarise files. Set an API key
-            to use a language model.
+            {usual === "offline"
+              ? "No model is configured: fixed rules answer (the offline model)."
+              : "Fixed rules answer, not a language model."}{" "}
+            They can count, list, search and summarise files. {usual === "offline" && "Set an API key to use a language model."}
           </p>
         )}
         {(first || offline) && (

@@ -121,9 +121,13 @@ function OwnBudget() {
         );
       }}
     >
-      <label className="flex flex-wrap items-center gap-2">
-        In chats I begin, a message may cost at most $
+      <label htmlFor="own-budget" className="w-full sm:w-auto">
+        In chats I begin, a message may cost at most
+      </label>
+      <span className="flex items-center gap-1.5">
+        $
         <input
+          id="own-budget"
           inputMode="decimal"
           value={text}
           placeholder="no limit"
@@ -134,7 +138,7 @@ function OwnBudget() {
           }}
           className={`figures h-8 w-24 rounded-md border bg-canvas px-2 ${bad ? "border-red" : "border-line"}`}
         />
-      </label>
+      </span>
       <Button look="outline" type="submit" disabled={bad || wanted === saved}>
         Save
       </Button>

@@ -16,10 +16,10 @@ export function Tiers() {
   if (loading && !value) return <Loading rows={3} />;
   if (error || !value) return <Failure text={error} retry={again} />;
   return (
-    <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1">
+    <dl className="grid gap-x-6 gap-y-1 sm:grid-cols-[auto_1fr]">
       {value.choices.map((c) => (
         <div key={c.name} className="contents">
-          <dt className="text-faint">{c.name || "used if none is named"}</dt>
+          <dt className="text-faint not-first:mt-1 sm:not-first:mt-0">{c.name || "used if none is named"}</dt>
           <dd>
             <span className="font-mono">{clean(c.model)}</span>
             {c.reason && <span className="text-faint"> · {clean(c.reason)}</span>}
@@ -63,8 +63,8 @@ export function Providers() {
           {() => (
             <ul className="mt-1 grid gap-x-6 gap-y-1 pl-5 sm:grid-cols-2">
               {others.map((p) => (
-                <li key={p.name} className="flex min-w-0 items-baseline gap-2 text-small">
-                  <span className="shrink-0 font-medium">{clean(p.name)}</span>
+                <li key={p.name} className="grid min-w-0 grid-cols-[80px_1fr] items-baseline gap-2 text-small">
+                  <span className="truncate font-medium">{clean(p.name)}</span>
                   <span className="min-w-0 text-faint [overflow-wrap:anywhere]">{clean(p.missing ?? "")}</span>
                 </li>
               ))}
@@ -85,14 +85,10 @@ function ProviderRow({ provider: p, models }: { provider: Provider; models: Mode
   };
   return (
     <li className="rounded-lg border border-line p-3">
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      <div className="flex items-center gap-2">
         {p.keyFrom ? <KeyRound size={15} className="text-faint" aria-hidden /> : <Server size={15} className="text-faint" aria-hidden />}
         <h3 className="font-semibold">{clean(p.name)}</h3>
-        <span className="text-small text-faint">
-          {p.keyFrom ? `key from ${clean(p.keyFrom)}` : p.local ? "on this machine, no key needed" : "no key needed"} ·{" "}
-          {count(p.models, "model")}
-        </span>
-        <span className="flex-1" />
+        <span className="flex-1 text-small text-faint">{count(p.models, "model")}</span>
         {admin && (
           <Button look="outline" small disabled={test === "running"} onClick={() => void run()}>
             {test === "running" && <LoaderCircle size={12} className="animate-spin" aria-hidden />}
@@ -100,7 +96,15 @@ function ProviderRow({ provider: p, models }: { provider: Provider; models: Mode
           </Button>
         )}
       </div>
-      {p.baseUrl && <p className="mt-1 font-mono text-small [overflow-wrap:anywhere] text-faint">{clean(p.baseUrl)}</p>}
+      <p className="mt-1 text-small [overflow-wrap:anywhere] text-faint">
+        {p.keyFrom ? `Key from ${clean(p.keyFrom)}` : p.local ? "On this machine, no key needed" : "No key needed"}
+        {p.baseUrl && (
+          <>
+            {" · "}
+            <span className="font-mono">{clean(p.baseUrl)}</span>
+          </>
+        )}
+      </p>
       <div role="status">
         {test && test !== "running" && (
           <p className="mt-2 flex items-start gap-1.5 text-small">

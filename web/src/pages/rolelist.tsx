@@ -53,7 +53,7 @@ function RoleCard({ role }: { role: Role }) {
       <p className="mt-1 text-soft">{clean(role.description)}</p>
       <dl className="mt-2 grid grid-cols-[auto_1fr] gap-x-3 gap-y-1 text-small">
         <dt className="text-faint">Model</dt>
-        <dd>{clean(role.model || "the parent's")}</dd>
+        <dd>{clean(role.model || "as whoever starts it")}</dd>
         <dt className="text-faint">Tools</dt>
         <dd className="font-mono">{role.allTools ? "all" : role.tools.length ? role.tools.join(", ") : "none"}</dd>
         {role.delegates.length > 0 && (

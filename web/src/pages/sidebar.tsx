@@ -215,7 +215,7 @@ const ChatLine = memo(function ChatLine({ chat, current }: { chat: Chat; current
           </span>
           {unread && <span className="size-1.5 shrink-0 rounded-full bg-accent" role="img" aria-label="unread" />}
         </Link>
-        <span className="w-0 overflow-hidden opacity-0 group-focus-within/chat:w-7 group-focus-within/chat:overflow-visible group-focus-within/chat:opacity-100 group-hover/chat:w-7 group-hover/chat:overflow-visible group-hover/chat:opacity-100">
+        <span className="w-0 overflow-hidden opacity-0 group-focus-within/chat:w-7 group-focus-within/chat:overflow-visible group-focus-within/chat:opacity-100 group-hover/chat:w-7 group-hover/chat:overflow-visible group-hover/chat:opacity-100 [@media(hover:none)]:w-7 [@media(hover:none)]:overflow-visible [@media(hover:none)]:opacity-100">
           <Menu
             label={`More for ${clean(chat.title)}`}
             button={<span aria-hidden>···</span>}

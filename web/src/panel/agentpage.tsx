@@ -4,6 +4,7 @@ import { ArrowLeft } from "lucide-react";
 import { useEffect } from "react";
 import { closeChat, openChat } from "../state/load";
 import { useStore } from "../state/store";
+import { Missing, ShowChats } from "../pages/page";
 import { clean } from "../text/format";
 import { Failure, Loading } from "../ui/kit";
 import { Link } from "../ui/link";
@@ -17,9 +18,12 @@ export default function AgentPage({ chat, agent }: { chat: string; agent: string
     void openChat(chat);
     return closeChat;
   }, [chat]);
+  if (opened === "missing") return <Missing what="There is no such chat" />;
+  if (opened === "ready" && !exists) return <Missing what={`There is no agent ${clean(agent)} in this chat`} />;
   return (
     <main className="flex h-full min-w-0 flex-1 flex-col" aria-label="Agent">
       <header className="flex h-12 shrink-0 items-center gap-2 border-b border-line px-4">
+        <ShowChats className="-ml-1" />
         <Link to={`/chats/${chat}?panel=agent:${agent}`} className="flex min-w-0 items-center gap-2 text-soft hover:text-text">
           <ArrowLeft size={15} aria-hidden />
           <span className="truncate">{clean(title)}</span>
@@ -32,10 +36,8 @@ export default function AgentPage({ chat, agent }: { chat: string; agent: string
           ) : (
             <Loading />
           )
-        ) : exists ? (
-          <Inspector key={agent} chat={chat} agent={agent} full />
         ) : (
-          <Failure text={`There is no agent ${agent} in this chat.`} />
+          <Inspector key={agent} chat={chat} agent={agent} full />
         )}
       </div>
     </main>

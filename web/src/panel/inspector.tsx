@@ -10,7 +10,7 @@ import { stopAgent, stopChat } from "../state/act";
 import { loadAgent } from "../state/load";
 import { childrenOf, elapsed, family, used } from "../state/select";
 import { useStore } from "../state/store";
-import { clean, count, duration, exact, modelName, money, took, tokens } from "../text/format";
+import { clean, count, duration, exact, lasted, modelName, money, took, tokens } from "../text/format";
 import { shown } from "../text/states";
 import { useLoad, useNow } from "../ui/hooks";
 import { Button, Failure, Fold, Loading } from "../ui/kit";
@@ -39,7 +39,8 @@ export function Inspector({ chat, agent, full = false }: { chat: string; agent: 
   const doc = useStore((s) => s.data.agents[agent]);
   const loaded = useLoad(`${chat}/${agent}`, () => loadAgent(chat, agent));
   const [tab, setTab] = useState<View>("talk");
-  if (!doc) return <Loading />;
+  const opened = useStore((s) => s.opened[chat] === "ready");
+  if (!doc) return opened ? <Failure text={`There is no agent ${clean(agent)} in this chat.`} /> : <Loading />;
   return (
     <div className="flex h-full flex-col">
       <Head agent={doc} full={full} />
@@ -48,7 +49,7 @@ export function Inspector({ chat, agent, full = false }: { chat: string; agent: 
         tabs={tabs}
         chosen={tab}
         choose={setTab}
-        className="flex shrink-0 gap-1 overflow-x-auto border-b border-line px-3"
+        className="flex shrink-0 overflow-x-auto border-b border-line px-2 [scrollbar-width:none] sm:gap-1 sm:px-3"
         tab={(chosen) =>
           `h-9 shrink-0 border-b-2 px-2 text-row ${chosen ? "border-text font-medium" : "border-transparent text-faint hover:text-text"}`
         }
@@ -170,11 +171,12 @@ function Crumbs({ agent, full }: { agent: Agent; full: boolean }) {
 }
 
 function Facts({ agent }: { agent: Agent }) {
-  const now = useNow(Boolean(shown(agent.state).live));
+  const live = Boolean(shown(agent.state).live);
+  const now = useNow(live);
   const sum = used(agent);
   const of = (limit: number | undefined, write: (n: number) => string) => (limit ? ` of ${write(limit)}` : "");
   const facts: [string, string, string][] = [
-    ["Elapsed", duration(elapsed(agent, now)), `since ${exact(agent.createdAt)}`],
+    ["Elapsed", (live ? duration : lasted)(elapsed(agent, now)), `since ${exact(agent.createdAt)}`],
     ["Active", took(agent.activeMs) + of(agent.maxDurationMs, took), "model, tools and retries; waits do not count"],
     ["Turns", `${agent.turns}${of(agent.maxTurns, String)}`, ""],
     ["Tokens", tokens(sum.tokens) + of(agent.maxTokens, tokens), agent.childTokens ? `${tokens(agent.tokens)} its own` : ""],

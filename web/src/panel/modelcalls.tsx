@@ -3,7 +3,7 @@
 import { useMemo } from "react";
 import type { ModelCall } from "../api/types";
 import { useStore } from "../state/store";
-import { clean, exact, modelName, money, took, tokens } from "../text/format";
+import { clean, count, exact, modelName, money, took, tokens } from "../text/format";
 import { Empty } from "../ui/kit";
 import { StateIcon } from "../ui/signs";
 
@@ -17,32 +17,36 @@ export default function ModelCalls({ agent }: { agent: string }) {
   const sum = (pick: (c: ModelCall) => number) => list.reduce((n, c) => n + pick(c), 0);
   const read = sum(prompt),
     cached = sum((c) => c.cache_read ?? 0);
+  const same = list.every((c) => c.model === list[0]?.model && c.status !== "side");
   return (
     <div className="h-full overflow-auto p-4" tabIndex={0} role="region" aria-label="Model calls">
       <p className="mb-2 text-small text-faint">
-        {list.length} calls · {tokens(read)} read, {read ? Math.round((cached / read) * 100) : 0}% from the cache ·{" "}
-        {tokens(sum((c) => c.output ?? 0))} written ·{" "}
+        {count(list.length, "call")}
+        {same ? ` of ${modelName(list[0]?.model ?? "")}` : ""} · {tokens(read)} read, {read ? Math.round((cached / read) * 100) : 0}% from
+        the cache · {tokens(sum((c) => c.output ?? 0))} written ·{" "}
         {money(
           sum((c) => c.costMicros),
           list.every((c) => c.priced),
         )}
       </p>
-      <table className="figures w-full text-left text-small">
+      <table className="figures w-full text-left text-small whitespace-nowrap">
         <thead className="text-faint">
-          <tr className="border-b border-line [&>th]:py-1.5 [&>th]:pr-3 [&>th]:font-medium">
+          <tr className="border-b border-line [&>th]:py-1.5 [&>th]:pr-3 [&>th]:font-medium [&>th:last-child]:pr-0">
             <th>Turn</th>
-            <th>Model</th>
+            <th className={same ? "hidden" : ""}>Model</th>
             <th className="text-right">Read</th>
             <th className="text-right">Cache</th>
             <th className="text-right">Written</th>
-            <th className="text-right">First</th>
+            <th className="text-right" title="Time to the first token">
+              First token
+            </th>
             <th className="text-right">Took</th>
             <th className="text-right">Cost</th>
           </tr>
         </thead>
         <tbody>
           {list.map((c) => (
-            <CallRow key={c.id} call={c} />
+            <CallRow key={c.id} call={c} same={same} />
           ))}
         </tbody>
       </table>
@@ -50,13 +54,13 @@ export default function ModelCalls({ agent }: { agent: string }) {
   );
 }
 
-function CallRow({ call: c }: { call: ModelCall }) {
+function CallRow({ call: c, same }: { call: ModelCall; same: boolean }) {
   const ok = c.status === "replied" || c.status === "side";
   const read = prompt(c);
   return (
     <>
       <tr
-        className="border-b border-line align-top [&>td]:py-1.5 [&>td]:pr-3"
+        className="border-b border-line align-top [&>td]:py-1.5 [&>td]:pr-3 [&>td:last-child]:pr-0"
         title={`${c.requestType}, ${exact(c.startedAt)}${c.requestId ? `, ${c.requestId}` : ""}`}
       >
         <td className="whitespace-nowrap">
@@ -66,7 +70,7 @@ function CallRow({ call: c }: { call: ModelCall }) {
             {c.try > 1 ? `.${c.try}` : ""}
           </span>
         </td>
-        <td className="max-w-32 truncate">
+        <td className={same ? "hidden" : "max-w-32 truncate"}>
           {modelName(c.model)}
           {c.status === "side" ? " (side)" : ""}
         </td>
@@ -81,7 +85,7 @@ function CallRow({ call: c }: { call: ModelCall }) {
       </tr>
       {c.error && (
         <tr>
-          <td colSpan={8} className="pb-2 text-red">
+          <td colSpan={8} className="pb-2 whitespace-normal text-red">
             {clean(c.error)}
           </td>
         </tr>

@@ -75,7 +75,7 @@ export default function Panel({ chat, panel }: { chat: string; panel: string }) 
             label: (
               <>
                 <t.icon size={14} aria-hidden />
-                <span className={narrow ? "sr-only sm:not-sr-only" : ""}>{t.label}</span>
+                <span className={narrow && t.name !== kind ? "sr-only sm:not-sr-only" : ""}>{t.label}</span>
               </>
             ),
           }))}

@@ -34,7 +34,6 @@ const looks = {
 };
 
 const lane = 30;
-const names = 150;
 
 export default function Timeline({ chat }: { chat: string }) {
   const agents = useStore((s) => s.data.agents);
@@ -50,6 +49,7 @@ export default function Timeline({ chat }: { chat: string }) {
   const [zoom, setZoom] = useState(1);
   const [measure, width] = useWidth<HTMLDivElement>();
   const box = useRef<HTMLDivElement>(null);
+  const names = width < 480 ? 112 : 150;
   const rows = useVirtualizer({ count: list.length, getScrollElement: () => box.current, estimateSize: () => lane, overscan: 6 });
   const from = Math.min(...list.map((a) => a.createdAt));
   const until = live ? now : Math.max(...list.map((a) => a.endedAt || a.updatedAt));
@@ -87,7 +87,7 @@ export default function Timeline({ chat }: { chat: string }) {
           if (e.ctrlKey) setZoom(Math.min(256, Math.max(1, e.deltaY < 0 ? zoom * 2 : zoom / 2)));
         }}
       >
-        <Scale span={span} room={room} />
+        <Scale span={span} room={room} names={names} />
         <div className="relative" style={{ height: rows.getTotalSize(), width: names + room + 24 }}>
           {rows.getVirtualItems().map((v) => {
             const a = list[v.index] as Agent;
@@ -101,7 +101,7 @@ export default function Timeline({ chat }: { chat: string }) {
                   type="button"
                   onClick={() => showPanel(`agent:${a.id}`)}
                   className="sticky left-0 z-10 flex shrink-0 items-center gap-1.5 border-r border-line bg-canvas text-left text-small"
-                  style={{ width: names, paddingLeft: 8 + Math.min(a.depth, 5) * 10 }}
+                  style={{ width: names, paddingLeft: 8 + Math.min(a.depth, 5) * (names < 150 ? 6 : 10) }}
                 >
                   <StateIcon state={stateOf(a)} size={12} alone />
                   <RoleIcon role={a.role} size={12} />
@@ -122,7 +122,7 @@ const rounds = [
 ];
 
 /** Marks at round times, at least 80 pixels apart. */
-function Scale({ span, room }: { span: number; room: number }) {
+function Scale({ span, room, names }: { span: number; room: number; names: number }) {
   const step = rounds.find((r) => (r / span) * room >= 80) ?? span;
   const marks = Math.min(2000, Math.floor(span / step) + 1);
   return (
@@ -139,7 +139,7 @@ function Scale({ span, room }: { span: number; room: number }) {
             className="figures absolute inset-y-0 border-l border-line pt-1 pl-1 whitespace-nowrap"
             style={{ left: ((i * step) / span) * room }}
           >
-            {i === 0 ? "0" : took(i * step)}
+            {i === 0 ? "0" : (i * step * room) / span < room - 24 ? took(i * step) : ""}
           </span>
         ))}
       </span>

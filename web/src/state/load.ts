@@ -7,6 +7,7 @@ import { subscribe, type Feed, type FeedEvent, type Link } from "./feed";
 import type { State } from "./model";
 import { apply, hear, mergeAgents, mergeChats, mergeItems, mergeMessages, mergeModelCalls, mergeTasks, mergeToolCalls } from "./reduce";
 import { browserSharing, share } from "./share";
+import { sentence } from "../text/format";
 import { read, update, write } from "./store";
 
 const pageOfMessages = 200;
@@ -70,7 +71,11 @@ export async function searchChats(text: string): Promise<void> {
 }
 
 export const reason = (err: unknown): string =>
-  err instanceof Problem ? [err.message, err.hint].filter(Boolean).join(" ") : err instanceof Error ? err.message : String(err);
+  err instanceof Problem
+    ? [err.message, err.hint].filter(Boolean).map(sentence).join(" ")
+    : err instanceof Error
+      ? err.message
+      : String(err);
 
 /** openChat loads a chat and follows it; the one followed before is left. */
 export async function openChat(chat: string): Promise<void> {
@@ -108,7 +113,8 @@ export async function openChat(chat: string): Promise<void> {
     });
   } catch (err) {
     if (chatFeed === place) chatFeed = null;
-    write((s) => ({ opened: { ...s.opened, [chat]: reason(err) } }));
+    const told = err instanceof Problem && err.status === 404 ? "missing" : reason(err);
+    write((s) => ({ opened: { ...s.opened, [chat]: told } }));
   }
 }
 

@@ -1,7 +1,7 @@
 // What agents do, in words.
 
 import { describe, expect, it } from "vitest";
-import type { Agent, Task, ToolCall } from "../api/types";
+import type { Agent, Item, Task, ToolCall } from "../api/types";
 import { activity, questions, use } from "./activity";
 
 const agent = (over: Partial<Agent>): Agent => ({
@@ -40,6 +40,10 @@ describe("activity", () => {
       { phase: "started", toolName: "Bash", args: { command: "x" } },
     ] as ToolCall[];
     expect(activity({ agent: agent({ state: "acting" }), calls }, 1000)).toBe("reading a.go, and 1 more");
+  });
+  it("says what it wants to do, not how that is shown", () => {
+    const item = { action: "--- a/x.go\n+++ b/x.go", detail: { tool: "Edit", input: { file_path: "x.go" } } } as unknown as Item;
+    expect(activity({ agent: agent({ state: "awaiting_approval" }), item }, 1000)).toBe("editing x.go");
   });
   it("counts the children that are done", () => {
     const children = [agent({ state: "completed", createdAt: 5 }), agent({ createdAt: 4 }), agent({ state: "completed", createdAt: 1 })];

@@ -1,6 +1,6 @@
 // What an agent does now, in the user's words.
 
-import type { Agent, Item, Task, ToolCall } from "../api/types";
+import { approvalOf, type Agent, type Item, type Task, type ToolCall } from "../api/types";
 import type { Stream } from "../state/model";
 import { count, duration, firstLine, lastLine, oneLine, plain, took } from "./format";
 import { shown } from "./states";
@@ -62,7 +62,7 @@ function doing(d: Doing, now: number): string {
     case "awaiting_children":
       return awaiting(d.children ?? []);
     case "awaiting_approval":
-      return d.item ? firstLine(d.item.action) : acting(d.calls) || task;
+      return asking(d.item) || acting(d.calls) || task;
     case "awaiting_answer":
       return d.item
         ? questions(d.item.action)
@@ -83,6 +83,12 @@ function doing(d: Doing, now: number): string {
       return "";
   }
   return task;
+}
+
+/** What it wants to do, in the words in which it will be told that it does it. */
+function asking(item: Item | undefined): string {
+  const wanted = item && approvalOf(item);
+  return wanted ? use(wanted.tool, wanted.input) : firstLine(item?.action ?? "");
 }
 
 function saying(stream: Stream | undefined): string {

@@ -1,7 +1,7 @@
 // Numbers and texts as people read them.
 
 import { describe, expect, it } from "vitest";
-import { ago, clean, count, duration, firstLine, money, plain, took, tokens } from "./format";
+import { ago, clean, count, duration, firstLine, lasted, money, plain, sentence, took, tokens } from "./format";
 
 describe("format", () => {
   it.each([
@@ -11,6 +11,17 @@ describe("format", () => {
     [3_723_000, "1:02:03"],
     [-5, "0:00"],
   ])("duration %d", (ms, want) => expect(duration(ms)).toBe(want));
+  it.each([
+    [140, "140 ms"],
+    [45_000, "45 s"],
+    [723_000, "12:03"],
+  ])("lasted %d", (ms, want) => expect(lasted(ms)).toBe(want));
+  it.each([
+    ["there is no chat", "There is no chat."],
+    ["cadre serve is not running", "cadre serve is not running."],
+    ["`cadre open` does it", "`cadre open` does it."],
+    ["It is so.", "It is so."],
+  ])("sentence %s", (said, want) => expect(sentence(said)).toBe(want));
   it.each([
     [140, "140 ms"],
     [2400, "2.4 s"],
@@ -36,7 +47,7 @@ describe("format", () => {
     [20_000, false, "$0.02 + unknown"],
   ])("money %d %s", (n, known, want) => expect(money(n, known)).toBe(want));
   it.each([
-    [10_000, "now"],
+    [10_000, "just now"],
     [120_000, "2 min ago"],
     [7_200_000, "2 h ago"],
     [3 * 86_400_000, "3 d ago"],

@@ -19,6 +19,9 @@ export function took(ms: number): string {
   return min % 60 ? `${Math.floor(min / 60)} h ${min % 60} min` : `${min / 60} h`;
 }
 
+/** lasted writes in a few characters how long a thing took: 140 ms, 45 s, 12:03. */
+export const lasted = (ms: number) => (ms < 60_000 ? took(ms) : duration(ms));
+
 /** tokens writes a number of tokens in a few characters: 950, 12.3k, 4.1M. */
 export function tokens(n: number): string {
   if (n < 1000) return String(n);
@@ -41,7 +44,7 @@ export const count = (n: number, noun: string, many = `${noun}s`) => `${n.toLoca
 /** ago writes how long ago a time is; the exact one belongs in a title. */
 export function ago(at: number, now: number): string {
   const s = Math.max(0, Math.round((now - at) / 1000));
-  if (s < 45) return "now";
+  if (s < 45) return "just now";
   if (s < 3600) return `${Math.max(1, Math.round(s / 60))} min ago`;
   if (s < 86_400) return `${Math.round(s / 3600)} h ago`;
   if (s < 7 * 86_400) return `${Math.round(s / 86_400)} d ago`;
@@ -66,6 +69,13 @@ const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a
 
 /** clean leaves out what could make a text look like another one. */
 export const clean = (text: string) => text.replace(unsafe, "");
+
+/** sentence makes one of what a program says in passing; names of commands stay as they are. */
+export function sentence(text: string): string {
+  const said = text.trim();
+  const begun = /^(?!cadre\b)[a-z]+[ ,]/.test(said) ? said[0]?.toUpperCase() + said.slice(1) : said;
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+}
 
 export const oneLine = (text: string) => clean(text).replace(/\s+/g, " ").trim();
 

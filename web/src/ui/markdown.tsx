@@ -43,7 +43,7 @@ export function CodeBlock({ code, language }: { code: string; language: string }
         aria-label={`Code, ${language || "text"}`}
       >
         {lines.length > 12 && (
-          <div aria-hidden className="figures border-r border-line px-2 py-3 text-right text-faint select-none">
+          <div aria-hidden className="figures shrink-0 border-r border-line px-2 py-3 text-right whitespace-nowrap text-faint select-none">
             {lines.map((_, i) => (
               <div key={i}>{i + 1}</div>
             ))}

@@ -7,7 +7,10 @@ import math from "remark-math";
 import { components, plugins } from "./markdown";
 
 export default function WithMath({ text }: { text: string }) {
-  const marked = text.replace(/\\\[([\s\S]+?)\\\]/g, "\n$$$$\n$1\n$$$$\n").replace(/\\\((.+?)\\\)/g, "$$$1$$");
+  const marked = text
+    .replace(/\\\[([\s\S]+?)\\\]/g, "\n$$$$\n$1\n$$$$\n")
+    .replace(/\\\((.+?)\\\)/g, "$$$1$$")
+    .replace(/^[ \t]*\$\$([^$\n]+)\$\$[ \t]*$/gm, "$$$$\n$1\n$$$$"); // a formula that has a line for itself stands apart
   return (
     <Markdown
       remarkPlugins={[...(plugins ?? []), math]}
