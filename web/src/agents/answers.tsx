@@ -105,10 +105,12 @@ export function ApprovalBody({ item, give, busy }: BodyProps) {
 /** An answer that counts from now on: for what, and for whom. */
 function Longer({ allows, give, busy }: Pick<BodyProps, "give" | "busy"> & { allows: string[] }) {
   const rules = clean(allows.join(", "));
+  const exactly = allows.length === 1 && /^\w+\(=/.test(rules);
   return (
     <div role="group" aria-label="Allow from now on" className="mt-3 border-t border-line pt-2 text-small text-soft">
       <p className="line-clamp-2" title={rules}>
-        Or allow from now on <code className="font-mono [overflow-wrap:anywhere] text-text">{rules}</code> for
+        Or allow {exactly ? "exactly this command" : <code className="font-mono [overflow-wrap:anywhere] text-text">{rules}</code>} from now
+        on, for
       </p>
       <div className="mt-1.5 flex flex-wrap gap-1.5">
         {scopes.map(([scope, words]) => (

@@ -2,7 +2,7 @@
 // comes only while the user is at the end, and never moves what is read.
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { ArrowDown } from "lucide-react";
+import { ArrowDown, MessageSquare } from "lucide-react";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { AgentRow } from "../agents/row";
 import { ClosedLine, ItemCard } from "../agents/card";
@@ -11,6 +11,7 @@ import { waiting } from "../state/select";
 import { useStore } from "../state/store";
 import { clean } from "../text/format";
 import { shown } from "../text/states";
+import { Empty } from "../ui/kit";
 import { showPanel, useRoute } from "../ui/route";
 import { entries, type Entry } from "./entries";
 import { Note, PendingMessage, Reply, StreamingReply, UserMessage } from "./message";
@@ -76,6 +77,14 @@ export function MessageList({ chat }: { chat: string }) {
     if (el.scrollTop < 600 && older) void olderMessages(chat);
   };
 
+  if (list.length === 0)
+    return (
+      <div className="flex min-h-0 flex-1 items-center justify-center">
+        <Empty icon={<MessageSquare size={28} />} title="Nothing was said yet">
+          Describe what shall be done. What the orchestrator hands to others is shown here, too.
+        </Empty>
+      </div>
+    );
   return (
     <div className="relative min-h-0 flex-1">
       <div

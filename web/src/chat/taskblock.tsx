@@ -24,7 +24,7 @@ export const TaskBlock = memo(function TaskBlock({ roots }: { roots: string[] })
         type="button"
         aria-expanded={open}
         onClick={() => setOpen(!open)}
-        className="flex h-9 w-full items-center gap-2 bg-side px-3 text-left text-row"
+        className="flex min-h-9 w-full items-center gap-2 bg-side px-3 py-1.5 text-left text-row"
       >
         <GitFork size={14} className="shrink-0 text-faint" aria-hidden />
         <Progress list={list} />
@@ -53,7 +53,7 @@ function Progress({ list }: { list: readonly Agent[] }) {
   const longest = Math.max(0, ...list.map((a) => elapsed(a, now)));
   const turns = list.reduce((n, a) => n + a.turns, 0);
   return (
-    <span className="flex min-w-0 flex-1 items-center gap-2">
+    <span className="flex min-w-0 flex-1 flex-wrap items-center gap-x-2">
       <span className="shrink-0 font-medium">
         {live.length > 0 ? `${done} of ${count(list.length, "task")} done` : `${count(list.length, "task")} ${good ? "done" : "ended"}`}
       </span>
@@ -69,8 +69,8 @@ function Progress({ list }: { list: readonly Agent[] }) {
           <span className="block h-full rounded bg-blue transition-[width]" style={{ width: `${(done / list.length) * 100}%` }} />
         </span>
       )}
-      <span className="flex-1" />
-      <span className="figures shrink-0 text-small text-faint">
+      <span className="hidden flex-1 sm:block" />
+      <span className="figures ml-auto shrink-0 text-small text-faint">
         {live.length > 0 ? duration(longest) : `in ${took(longest)}, ${count(turns, "turn")}`} · {money(cost, known)}
       </span>
     </span>

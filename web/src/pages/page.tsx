@@ -17,14 +17,14 @@ export function ShowChats({ className = "" }: { className?: string }) {
   return (
     <IconButton
       label={count > 0 ? `Show the chats, ${count} waiting` : "Show the chats"}
-      className={`relative md:hidden ${className}`}
+      className={`relative mr-1 md:hidden ${className}`}
       onClick={open}
     >
       <MenuIcon size={17} />
       {count > 0 && (
         <span
           aria-hidden
-          className="figures absolute -top-0.5 -right-1 min-w-4 rounded-full bg-amber px-1 text-center text-[10px] leading-4 font-semibold text-canvas"
+          className="figures absolute -top-0.5 -right-0.5 min-w-3.5 rounded-full bg-amber px-1 text-center text-[9px] leading-3.5 font-semibold text-canvas"
         >
           {count}
         </span>

@@ -147,6 +147,9 @@ function Scale({ span, room, names }: { span: number; room: number; names: numbe
   );
 }
 
+/** States in which a model is being asked: the record of the call comes with its end. */
+const atModel = new Set(["thinking", "compacting"]);
+
 const answered = (c: ModelCall) => c.status === "replied" || c.status === "side";
 
 const Lane = memo(function Lane({ agent, x, until }: { agent: Agent; x: (at: number) => number; until: number }) {
@@ -181,10 +184,12 @@ const Lane = memo(function Lane({ agent, x, until }: { agent: Agent; x: (at: num
         title: `${modelName(c.model)}${c.error ? `: ${c.error}` : ""}`,
       });
     }
+    if (atModel.has(agent.state))
+      out.push({ key: "now", from: agent.updatedAt, to: until, kind: "model", title: `${modelName(agent.model)}, on its way` });
     for (const i of Object.values<Item>(items))
       if (i.agentId === agent.id) out.push({ key: i.id, from: i.createdAt, to: i.closedAt || until, kind: "wait", title: i.kind });
     return out;
-  }, [tools, models, items, agent.id, agent.state, until]);
+  }, [tools, models, items, agent, until]);
   const end = agent.endedAt || (shown(agent.state).live ? until : agent.updatedAt);
   return (
     <span className="relative block flex-1">
