@@ -137,7 +137,7 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 			return agent.AcceptanceDone{Output: text}
 		})
 	case agent.AddMessage, agent.Enqueue, agent.Place, agent.AddResults, agent.RepeatResult, agent.Adopt, agent.AddWaiting,
-		agent.SetCall, agent.OpenCall, agent.RecordModel, agent.OpenItem, agent.ShowItem, agent.CloseItem, agent.Conclude,
+		agent.SetCall, agent.OpenCall, agent.SetModel, agent.RecordModel, agent.OpenItem, agent.ShowItem, agent.CloseItem, agent.Conclude,
 		agent.StartChild, agent.CancelChild, agent.TellRoot, agent.ExtendParent, agent.Report:
 		panic(fmt.Sprintf("engine: %T belongs into the commit", f))
 	}

@@ -81,7 +81,7 @@ func (c *composer) apply(e *store.Entry, d store.Doc) bool {
 	switch d := d.(type) {
 	case store.PutUser, store.PutPrompt, store.NewArtifact:
 		return true
-	case store.NewChat, store.SetChat, store.DeleteChat, store.PlaceMessage, store.SetItem, store.PutReadMark, store.PutSettings:
+	case store.NewChat, store.SetChat, store.DeleteChat, store.SetModel, store.PlaceMessage, store.SetItem, store.PutReadMark, store.PutSettings:
 		return false
 	case store.NewAgent:
 		a := d.Agent
