@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/cadre-dev/cadre/internal/tool"
 )
@@ -17,29 +18,35 @@ func canonical(name string) string {
 	if strings.HasPrefix(name, "mcp__") {
 		return name
 	}
-	name = fold(name)
-	switch name {
-	case "write", "multiedit", "notebookedit", "applypatch", "patch", "editfile", "writefile", "replace":
+	var buf [32]byte
+	folded := appendFolded(buf[:0], name)
+	switch string(folded) {
+	case "edit", "write", "multiedit", "notebookedit", "applypatch", "patch", "editfile", "writefile", "replace":
 		return "edit"
-	case "readfile", "view":
+	case "read", "readfile", "view":
 		return "read"
-	case "shell", "runshellcommand", "execcommand", "localshell":
+	case "bash", "shell", "runshellcommand", "execcommand", "localshell":
 		return "bash"
-	case "fetch":
+	case "webfetch", "fetch":
 		return "webfetch"
+	case name:
+		return name
 	}
-	return name
+	return string(folded)
 }
 
-// fold drops what names of the same tool differ in. Every call of a tool is
-// held against every rule, so that it must cost next to nothing.
-func fold(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' {
-			return -1
+// fold drops what names of the same tool differ in.
+func fold(name string) string { return string(appendFolded(nil, name)) }
+
+// appendFolded adds the folded name to b. Every call of a tool is held against
+// every rule, so that it must cost next to nothing.
+func appendFolded(b []byte, name string) []byte {
+	for _, r := range name {
+		if r != '_' && r != '-' {
+			b = utf8.AppendRune(b, unicode.ToLower(r))
 		}
-		return unicode.ToLower(r)
-	}, name)
+	}
+	return b
 }
 
 // isFor tells whether the rule is about agents such as the one that asks.
@@ -78,7 +85,8 @@ func (r Rule) hits(req Request, seen sight) certainty {
 		return no
 	}
 	// A path is protected from all that touches it, not from one tool.
-	touching := r.Path != "" && (canonical(r.Tool) == "read" || canonical(r.Tool) == "edit" && changes(req, seen))
+	about := canonical(r.Tool)
+	touching := r.Path != "" && (about == "read" || about == "edit" && changes(req, seen))
 	if !touching && !r.namesTool(req.Tool, false) {
 		return no
 	}
