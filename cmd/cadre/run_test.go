@@ -276,7 +276,7 @@ func TestUsage(t *testing.T) {
 		{"run --chat nope x", "`cadre show` lists the chats"},
 		{"run --resume --chat nope", `there is no chat "nope"`},
 		{"run --resume x", "without a new prompt"},
-		{"run --chat c --model offline x", "--model is for a new chat"},
+		{"run --resume --chat c --model offline", "--model is for a new message"},
 		{"run --resume --max-turns 3", "--max-turns is for a new chat"},
 		{"run --max-turns 0 x", "at least 1"},
 		{"run --max-turns x x", "invalid argument"},

@@ -262,11 +262,13 @@ type AcceptanceDone struct {
 // Cancel asks the agent to end. Reason is cancelled, timeout, superseded,
 // budget or interrupted; Force ends it without waiting for its children.
 type Cancel struct {
-	At     `json:"at"`
-	Reason Reason `json:"reason"`
-	Force  bool   `json:"force,omitempty"`
+	At      `json:"at"`
+	Reason  Reason `json:"reason"`
+	Force   bool   `json:"force,omitempty"`
+	Printed bool   `json:"printed,omitempty"` // the tool run that it stops has printed something
 
-	By string `json:"-"`
+	By     string `json:"-"`
+	Output string `json:"-"` // what that has printed
 }
 
 // Tick tells that a deadline of the agent has come (see State.Deadline).

@@ -116,7 +116,7 @@ func (m *machine) abandon(r Reason) {
 				m.tellRoot(c.Item, true, false)
 			}
 		}
-		m.answer(i, true, abandonText(r))
+		m.answer(i, true, abandonText(r)+m.printed)
 	}
 	for k := range m.Groups {
 		m.Groups[k].Call = -1
@@ -174,6 +174,9 @@ func (m *machine) cancel(ev Cancel) error {
 	o := Outcome{Reason: ev.Reason, Result: m.soFar()}
 	if _, idle := m.Phase.(Idle); idle && m.Last.Reason != "" {
 		o = m.Last // the run was over: only what it has left running is stopped
+	}
+	if ev.Printed && m.Spec.ToolRun() {
+		o.Result = m.keepOutput(ev.Output)
 	}
 	m.end(o, "", h)
 	return nil

@@ -54,6 +54,8 @@ type machine struct {
 	State
 	fx []Effect
 	at int64
+
+	printed string // what a tool run that is stopped has printed
 }
 
 func (m *machine) emit(e ...Effect) { m.fx = append(m.fx, e...) }

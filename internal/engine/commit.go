@@ -179,6 +179,11 @@ func (t *tx) step(d delivery) {
 		ev.Agents = t.agents(s.state.Spec.Chat)
 		d.ev = ev
 	}
+	if ev, ok := d.ev.(agent.Cancel); ok {
+		ev.Output = s.printed.text()
+		ev.Printed = ev.Output != ""
+		d.ev = ev
+	}
 	next, effects, stepErr := agent.Step(s.state, d.ev)
 	if stepErr != nil {
 		t.refused(s, d, stepErr)

@@ -145,6 +145,7 @@ type live struct {
 	queued  map[string]message.Message
 	memo    *llm.Memo                     // lives as long as history does
 	running map[string]context.CancelFunc // outside effects under way, by key
+	printed *printed                      // by the tool of a tool run
 }
 
 // NewChat describes a chat to be created.

@@ -98,7 +98,12 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 		})
 	case agent.RunTool:
 		input := inputOf(l.history, f) // here: results of its neighbours are added to the history meanwhile
+		if spec.ToolRun() {
+			l.printed = &printed{}
+		}
+		shown := l.printed
 		e.start(l, fmt.Sprintf("tool %d.%d", f.Turn, f.Call), func(ctx context.Context, job Job) (agent.Event, []message.Message) {
+			job.Output = e.output(job.Spec, f, shown)
 			return e.runTool(ctx, job, f, input), nil
 		}, func(text string) agent.Event {
 			return agent.ToolFinished{
@@ -245,7 +250,7 @@ func (e *Engine) runTool(ctx context.Context, job Job, f agent.RunTool, input js
 		}
 		input = row.Args
 	}
-	job.Output, job.Ask = e.output(job.Spec, f), e.ask(job.Spec.ID, f)
+	job.Ask = e.ask(job.Spec.ID, f)
 	start := func() bool { return e.recordStart(ctx, job.Spec.ID, agent.ToolStarted{Turn: f.Turn, Call: f.Call}) }
 	return e.cfg.Performer.RunTool(ctx, job, f, input, start)
 }

@@ -6,6 +6,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/cadre-dev/cadre/internal/agent"
@@ -13,20 +14,63 @@ import (
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
-// output publishes what a tool writes, as pieces of its call.
-func (e *Engine) output(spec agent.Spec, f agent.RunTool) func(string) {
+// output publishes what a tool writes, as pieces of its call, and keeps it in
+// kept, if there is one.
+func (e *Engine) output(spec agent.Spec, f agent.RunTool, kept *printed) func(string) {
 	id := store.ToolCallID(spec.ID, f.Turn, f.Call)
 	var mu sync.Mutex
 	offset := 0
 	return func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
+		kept.add(text)
 		e.cfg.Feed.Publish(feed.Delta{
 			Chat: spec.Chat, Agent: spec.ID, Path: spec.Path, Call: id, Turn: f.Turn,
 			Kind: "output", Offset: offset, Name: f.Name, Text: text,
 		})
 		offset += len(text)
 	}
+}
+
+// keptHalf bounds what is kept of what a tool run has printed: so many bytes
+// of its beginning, and up to twice as many of its end.
+const keptHalf = 15_000
+
+// printed is what a tool run has printed so far: its partial result, should it
+// be stopped. Unlike its result it need not be waited for. A nil one keeps
+// nothing.
+type printed struct {
+	mu         sync.Mutex
+	head, tail []byte
+	left       int // bytes left out between the two
+}
+
+func (p *printed) add(text string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := min(max(keptHalf-len(p.head), 0), len(text))
+	p.head = append(p.head, text[:n]...)
+	p.tail = append(p.tail, text[n:]...)
+	if over := len(p.tail) - keptHalf; over > keptHalf {
+		p.tail = append(p.tail[:0], p.tail[over:]...)
+		p.left += over
+	}
+}
+
+func (p *printed) text() string {
+	if p == nil {
+		return ""
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	middle := ""
+	if p.left > 0 {
+		middle = fmt.Sprintf("\n[… %d bytes left out here …]\n", p.left)
+	}
+	return strings.ToValidUTF8(string(p.head)+middle+string(p.tail), "\ufffd")
 }
 
 // ask puts a question of a running tool to the user. One at a time: a tool

@@ -327,6 +327,10 @@ func toolRuns(s step) error {
 		if c.Outcome.Success() && !s.answered(0, false) {
 			return errors.New("a tool run succeeded without a result")
 		}
+		stop, ok := s.ev.(agent.Cancel)
+		if kept := c.Outcome.Result != (agent.Ref{}); ok && kept != stop.Printed {
+			return fmt.Errorf("a stopped tool run keeps a result: %v; it had printed something: %v", kept, stop.Printed)
+		}
 	}
 	return nil
 }

@@ -278,7 +278,8 @@ func failures(s step) error {
 	case agent.ModelFailed:
 		kind, after = ev.Kind, ev.RetryAfter
 		if ev.GaveUp && s.before.Model+1 < len(s.before.Spec.Models) {
-			if s.after.Model != s.before.Model+1 {
+			// A limit may end the run, and a message that had waited choose its own.
+			if s.after.Model != s.before.Model+1 && !has[agent.SetModel](s) {
 				return errors.New("no other model took over from one that has no place")
 			}
 			return nil

@@ -263,14 +263,14 @@ func verbAcceptance(sc *Scenario, a *args) (agent.Event, error) {
 	return agent.AcceptanceDone{At: sc.at(), Passed: a.word() == "passed", Output: "2 tests"}, nil
 }
 
-// cancel [REASON] [force]
+// cancel [printed=TEXT] [REASON] [force]
 func verbCancel(sc *Scenario, a *args) (agent.Event, error) {
-	force := a.flag("force")
+	force, printed := a.flag("force"), a.text("printed", "")
 	reason := agent.Reason(a.word())
 	if reason == "" {
 		reason = agent.ReasonCancelled
 	}
-	return agent.Cancel{At: sc.at(), Reason: reason, Force: force, By: "ann"}, nil
+	return agent.Cancel{At: sc.at(), Reason: reason, Force: force, Printed: printed != "", By: "ann", Output: printed}, nil
 }
 
 func verbTick(sc *Scenario, _ *args) (agent.Event, error) { return agent.Tick{At: sc.at()}, nil }

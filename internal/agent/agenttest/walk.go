@@ -130,7 +130,11 @@ func (w *Walker) message() agent.Event {
 
 func (w *Walker) cancel() agent.Event {
 	reasons := []agent.Reason{agent.ReasonCancelled, agent.ReasonTimeout, agent.ReasonSuperseded, agent.ReasonBudget, agent.ReasonInterrupted}
-	return agent.Cancel{At: w.at(), Reason: reasons[w.Dice.Intn(len(reasons))], Force: w.Dice.Intn(4) == 3}
+	ev := agent.Cancel{At: w.at(), Reason: reasons[w.Dice.Intn(len(reasons))], Force: w.Dice.Intn(4) == 3}
+	if w.Trace.State.Spec.ToolRun() && w.Dice.Intn(2) == 1 {
+		ev.Printed, ev.Output = true, "so far this"
+	}
+	return ev
 }
 
 func (w *Walker) childEnds(task int) agent.Event {

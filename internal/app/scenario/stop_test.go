@@ -4,6 +4,7 @@ package scenario_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,8 +13,11 @@ import (
 	"testing"
 
 	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/engine"
+	"github.com/cadre-dev/cadre/internal/feed"
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
+	"github.com/cadre-dev/cadre/internal/store"
 )
 
 const waiting = `
@@ -156,6 +160,118 @@ agents:
 					"== main/general (k.2, continues k.1)", "user: hurry up", "task: and again")
 			}
 	})
+}
+
+// inBackground starts commands in the background and tells what they come to.
+const inBackground = `
+agents:
+  - match: {role: main}
+    turns:
+      - when: {user: stop the}
+        calls: [{tool: stop_agent, input: {agent: k.1}}]
+      - when: {user: go}
+        calls:
+          - {tool: run_in_background, input: {tool: Bash, input: {command: "echo built 1; echo of 9; sleep 600"}}}
+          - {tool: run_in_background, input: {tool: Bash, input: {command: "echo tested 1; sleep 600"}}}
+      - when: {result: is stopped}
+        text: I have stopped it.
+      - when: {result: sub_agent_results}
+        text: "Got: {{last_result}}"
+      - text: They run.
+    after: last
+`
+
+// stopPrinting stops an agent once a run of a tool has printed a text, which
+// one that only reads does again after a kill.
+func (w *world) stopPrinting(stop, run, text string) {
+	w.Helper()
+	w.retry(func() error {
+		if !w.prints(run, text) {
+			return engine.ErrClosed
+		}
+		return w.app.Engine.Cancel(w.Context(), stop, "ann")
+	})
+}
+
+// prints waits until a tool run has printed a text, or has ended; it is false
+// if the process died meanwhile.
+func (w *world) prints(run, text string) bool {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), patience)
+	defer cancel()
+	died := w.died
+	go func() {
+		select {
+		case <-died:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	since, err := w.app.Store.LastSeq(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	sub := w.app.Feed.Subscribe(ctx, since, store.Filter{}, feed.Options{Deltas: true})
+	defer sub.Close()
+	shown := ""
+	for w.agent(run).EndedAt == 0 && !strings.Contains(shown, text) {
+		item, err := sub.Next(ctx)
+		if err != nil {
+			if !w.dying.Load() {
+				w.Fatalf("%s printed %q, not %q: %v", run, shown, text, err)
+			}
+			return false
+		}
+		if d := item.Delta; d != nil && d.Agent == run && d.Offset == len(shown) {
+			shown += d.Text
+		}
+	}
+	return !w.dying.Load()
+}
+
+// TestStopToolTask: what a command in the background had printed when it was
+// stopped, by itself or with the chat, is its partial result and reaches the
+// orchestrator. It survives a kill at each step.
+func TestStopToolTask(t *testing.T) {
+	t.Parallel()
+	killedEverywhere(t, always(setup{Shell: true, Script: inBackground}, func(w *world) {
+		w.say("go")
+		w.reads("They run.")
+		w.stopPrinting("k.1", "k.1", "of 9")
+		w.reads("reply: Got:")
+		w.stopPrinting("k", "k.2", "tested 1")
+		w.rest()
+		for id, text := range map[string]string{"k.1": "built 1\nof 9\n", "k.2": "tested 1\n"} {
+			if got := w.task(id); got.Status != "cancelled" || got.Reason != "cancelled" || got.Result != "Cancelled before this had a result. It had printed:\n\n"+text {
+				w.Errorf("task %s is %s (%s) with %q", id, got.Status, got.Reason, got.Result)
+			}
+		}
+		w.wants(`"error":"cancelled"`, `"partial_result":"Cancelled before this had a result. It had printed:\n\nbuilt 1\nof 9\n"`)
+	}))
+}
+
+// TestStopToolTaskByOrchestrator: so does what stop_agent stops; of a command
+// that may write it is said that its effects are unknown.
+func TestStopToolTaskByOrchestrator(t *testing.T) {
+	t.Parallel()
+	w := begin(t, setup{Shell: true, Script: strings.Replace(inBackground, "echo of 9", "touch begun; seq 30000", 1)})
+	w.say("go")
+	w.reads("They run.")
+	if !w.prints("k.1", "\n30000\n") {
+		t.Fatal("the process died")
+	}
+	w.say("stop the first")
+	w.reads("I have stopped it.")
+	w.ended("k.1")
+	got := w.task("k.1")
+	for _, part := range []string{"Its effects are unknown. It had printed:\n\nbuilt 1\n1\n2\n", "bytes left out here", "\n29999\n30000\n"} {
+		if got.Status != "cancelled" || len(got.Result) > 50_000 || !strings.Contains(got.Result, part) {
+			t.Errorf("the task is %s with %d bytes that lack %q", got.Status, len(got.Result), part)
+		}
+	}
+	w.reads(`partial_result":"Cancelled before`)
+	w.stopAgent("k")
+	w.end()
 }
 
 // TestStopLeavesNoProcess: a command that runs ends with its agent.
