@@ -312,6 +312,6 @@ func (r *reader) restrict(is bool, to role.Mode) {
 
 func setKind(r *reader, e entry) {
 	if s, _ := text(e.value); strings.EqualFold(s, "remote") {
-		r.fail(e.line, "it describes a remote agent, which cannot be loaded as a role")
+		r.fail(e.line, "it describes a remote agent, which is not supported: a role is an agent that works here")
 	}
 }

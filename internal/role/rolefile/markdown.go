@@ -43,7 +43,10 @@ func (p *parser) markdown(src string) {
 		p.file.Bare = true
 		p.warn(1, "it has no front matter (a block between two lines ---): its name is taken from the file, its description from the text")
 	}
-	entries := p.front(front, first)
+	entries, ok := p.front(front, first)
+	if !ok {
+		return
+	}
 	r := p.begin(stem(p.file.Path), 1, "the file's name")
 	if p.o.Format == OpenCode {
 		r.role.Name = below(p.file.Path)
@@ -123,14 +126,26 @@ func opens(lines []string) bool {
 
 func isRule(line string) bool { return strings.TrimRight(line, " \t") == "---" }
 
-// front reads front matter that begins in line first.
-func (p *parser) front(src string, first int) []entry {
+// errList tells that front matter is a list, as Gemini's is of remote agents.
+var errList = errors.New("it is a list, not keys and values")
+
+// front reads front matter that begins in line first. It is not ok where it
+// describes no role.
+func (p *parser) front(src string, first int) (entries []entry, ok bool) {
 	entries, err := decode(src)
 	if err == nil {
 		for i := range entries {
 			entries[i].line += first - 1
 		}
-		return entries
+		return entries, true
+	}
+	if errors.Is(err, errList) {
+		if listsRemote.MatchString(src) {
+			p.fail(first, "it lists remote agents, which are not supported: a role is an agent that works here")
+		} else {
+			p.fail(first, "it is a list: a file describes one role, by keys and values")
+		}
+		return nil, false
 	}
 	line, why := first, err.Error()
 	if e, ok := errors.AsType[yaml.Error](err); ok {
@@ -144,8 +159,11 @@ func (p *parser) front(src string, first int) []entry {
 		hint = "indent by spaces, not tabs, and put quotes around values with a colon"
 	}
 	p.warn(line, "the front matter is no valid YAML (%s); it was read line by line: %s", why, hint)
-	return p.byLines(src, first)
+	return p.byLines(src, first), true
 }
+
+// listsRemote finds what every remote agent of a list has.
+var listsRemote = regexp.MustCompile(`(?mi)^[\s-]*["']?(kind["']?\s*:\s*["']?remote\b|agent_card_(url|json)\b)`)
 
 // decode reads YAML strictly. Anchors are refused: they are not needed here,
 // and a few lines of them can stand for gigabytes.
@@ -175,6 +193,8 @@ func decode(src string) (entries []entry, err error) {
 			values = body.Values
 		case *ast.MappingValueNode:
 			values = []*ast.MappingValueNode{body}
+		case *ast.SequenceNode:
+			return nil, errList
 		default:
 			return nil, errors.New("it is no list of keys and values")
 		}
