@@ -100,9 +100,9 @@ func (s *session) serve(ctx context.Context) error {
 			return fmt.Errorf("answering %s: %w", i.ID, err)
 		}
 		s.items = slices.DeleteFunc(s.items, func(x store.Item) bool { return x.ID == i.ID })
-		note := fmt.Sprintf("%s: denied, as nobody can be asked here. Use --wait to answer from elsewhere, --permissions edits or trusted, or allow it in the configuration.", view.ItemHead(i))
+		note := fmt.Sprintf("%s: %s\n  denied, as nobody can be asked here. Use --wait to answer from elsewhere, --permissions edits or trusted, or allow it in the configuration.", view.ItemHead(i), view.ItemLine(i))
 		if i.Kind == "question" || i.Kind == "elicitation" {
-			note = fmt.Sprintf("%s: %s\n  declined, as nobody can be asked here. Use --wait to answer from elsewhere.", view.ItemHead(i), view.FirstLine(view.ItemAction(i)))
+			note = fmt.Sprintf("%s: %s\n  declined, as nobody can be asked here. Use --wait to answer from elsewhere.", view.ItemHead(i), view.ItemLine(i))
 		}
 		if err := s.out.note(note); err != nil {
 			return err
@@ -147,16 +147,24 @@ func (s *session) elsewhere() error {
 func choices(i store.Item) string {
 	switch i.Kind {
 	case "approval":
-		var a orchestrate.Approval
-		wider := ""
-		if json.Unmarshal(i.Detail, &a) == nil && len(a.Allows) > 0 {
-			wider = "\n  agent, role, subtree, chat   allow for that, also later: " + shownRules(a.Allows)
+		wider := allowed(i)
+		if wider != "" {
+			wider = "\n  agent, role, subtree, chat   allow for that, also later: " + wider
 		}
 		return "y           allow once" + wider + "\n  n [why]     deny\n  anything else is a message to the orchestrator"
 	case "budget":
 		return "y           as much again\n  n           end with what there is\n  anything else is a message to the orchestrator"
 	}
 	return "Type the answer, or the number of a choice; /skip declines, /say TEXT is a message to the orchestrator."
+}
+
+// allowed words what an answer for more than once allows, "" if that is nothing.
+func allowed(i store.Item) string {
+	var a orchestrate.Approval
+	if i.Kind != "approval" || json.Unmarshal(i.Detail, &a) != nil {
+		return ""
+	}
+	return shownRules(a.Allows)
 }
 
 // mostRules and ruleLength bound what is shown of what an answer would allow.
@@ -246,8 +254,8 @@ func (s *session) names(ctx context.Context, line string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("reading the agents of the chat: %w", err)
 	}
-	_, _, named, err := orchestrate.Addressed(agents, line)
-	return named && err == nil, nil
+	to, _, _, _ := orchestrate.Addressed(agents, line) // why it cannot be told is said when it is sent
+	return to.ID != "", nil
 }
 
 // stopNamed stops an agent by its name or id, or, without one, the chat.

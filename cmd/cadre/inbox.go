@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -88,8 +89,8 @@ func (g *globals) listInbox(cmd *cobra.Command, q store.InboxQuery, asJSON bool)
 				state += " by " + i.By
 			}
 		}
-		fmt.Fprintf(out, "%s  %s (%s)\n    %s\n", i.ID, view.ItemHead(i), state, view.Cut(view.FirstLine(view.ItemAction(i)), 100))
-		if then := view.ItemDeadline(i, now); then != "" && i.Status != "closed" {
+		fmt.Fprintf(out, "%s  %s (%s)\n    %s\n", i.ID, view.ItemHead(i), state, view.Cut(view.ItemLine(i), 100))
+		if then := view.ItemDeadline(i, now); then != "" {
 			fmt.Fprintf(out, "    %s\n", then)
 		}
 	}
@@ -124,6 +125,9 @@ func newInboxShow(g *globals) *cobra.Command {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(i)
 			}
 			fmt.Fprint(cmd.OutOrStdout(), view.Card(i, 1<<30, time.Now()))
+			if rules := allowed(i); rules != "" && i.Status != "closed" {
+				fmt.Fprintf(cmd.OutOrStdout(), "  with --for, allowed from then on: %s\n", rules)
+			}
 			if i.Status == "closed" {
 				fmt.Fprintf(cmd.OutOrStdout(), "  answered: %s %s %s\n", strings.ReplaceAll(i.How, "_", " "), view.Clean(i.By), view.Clean(i.Answer))
 			}
@@ -170,14 +174,20 @@ func newInboxAnswer(g *globals) *cobra.Command {
 	var decline bool
 	cmd := &cobra.Command{
 		Use: "answer ITEM [TEXT...]", Short: "Answer a question", Args: cobra.MinimumNArgs(1),
-		Long:    "Answers the question of an agent or of a tool server in your own words, or\ndeclines to answer.",
-		Example: "  cadre inbox answer k3f9xw2m1a.2-i1 \"The year is 2024\"\n  cadre inbox answer k3f9xw2m1a.2-i1 --decline",
+		Long: `Answers the question of an agent or of a tool server: in your own words, by
+the number of a choice (several, where that is possible, with commas), with a
+semicolon between the answers to several questions, or, where a tool server
+asks for several values, as JSON.`,
+		Example: "  cadre inbox answer k3f9xw2m1a.2-i1 \"The year is 2024\"\n  cadre inbox answer k3f9xw2m1a.2-i1 2\n  cadre inbox answer k3f9xw2m1a.2-i1 --decline",
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
 			text := strings.Join(args[1:], " ")
 			if text == "" && !decline {
 				return usage("there is no answer: write it after the item, or say --decline")
 			}
-			return g.answer(cmd, args[0], orchestrate.Answer{Text: text, Refuse: decline})
+			if decline {
+				return g.answer(cmd, args[0], orchestrate.Answer{Refuse: true})
+			}
+			return g.answer(cmd, args[0], orchestrate.Answer{Text: text})
 		}),
 	}
 	cmd.Flags().BoolVar(&decline, "decline", false, "say that you will not answer")
@@ -204,6 +214,11 @@ func (g *globals) answer(cmd *cobra.Command, id string, a orchestrate.Answer) er
 	a.By = localUser().Name
 	var said string
 	err := g.withHost(cmd.Context(), func(h host) (err error) {
+		if a.Text != "" {
+			if a.Text, err = read(cmd.Context(), h, id, a.Text); err != nil {
+				return err
+			}
+		}
 		said, err = h.answer(cmd.Context(), id, a)
 		return err
 	})
@@ -217,6 +232,19 @@ func (g *globals) answer(cmd *cobra.Command, id string, a orchestrate.Answer) er
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), said)
 	return err
+}
+
+// read reads a text as an answer to what an item asks, as a session does.
+func read(ctx context.Context, h host, id, text string) (string, error) {
+	i, err := h.item(ctx, id)
+	if err != nil || i.Kind != "question" && i.Kind != "elicitation" {
+		return text, err // what does not fit is said by who takes the answer
+	}
+	a, _, err := readAnswer(*i, text)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", orchestrate.ErrAnswer, err)
+	}
+	return a.Text, nil
 }
 
 func (g *globals) noItem(id string, err error) error {

@@ -78,8 +78,8 @@ func TestAnswersFromElsewhere(t *testing.T) {
 	if first.Kind != "approval" || !strings.Contains(first.Action, "+one") || first.Path != "main" {
 		t.Fatalf("the first item: %+v", first)
 	}
-	f.run(0, "inbox").wants(t, first.ID, "main needs an approval", "without an answer in")
-	f.run(0, "inbox", "show", first.ID).wants(t, "+one", "preset ask")
+	f.run(0, "inbox").wants(t, first.ID, "main needs an approval", "Write one.txt", "without an answer in")
+	f.run(0, "inbox", "show", first.ID).wants(t, "+one", "preset ask", "with --for, allowed from then on: Write(./one.txt)")
 	f.run(exitUsage, "inbox", "answer", first.ID, "yes").wants(t, "allow or deny")
 	f.run(exitUsage, "inbox", "allow", first.ID, "--for", "ever").wants(t, "ever")
 	f.run(0, "inbox", "allow", first.ID).wants(t, "main goes on")
@@ -89,7 +89,9 @@ func TestAnswersFromElsewhere(t *testing.T) {
 		t.Fatalf("the question: %+v", question)
 	}
 	f.run(0, "inbox", "show", question.ID).wants(t, "Which name?", "1. two")
-	f.run(0, "inbox", "answer", question.ID, "two").wants(t, "main/coder goes on")
+	f.run(exitUsage, "inbox", "answer", question.ID).wants(t, "there is no answer")
+	f.run(0, "inbox", "answer", question.ID, "2").wants(t, "main/coder goes on")
+	f.run(0, "inbox", "show", question.ID).wants(t, "answered", "three")
 	second := f.waiting()
 	f.run(0, "inbox", "deny", second.ID, "--reason", "enough").wants(t, "goes on")
 	lines := p.await("the end", func(line string) bool { return strings.Contains(line, `"type":"done"`) })

@@ -244,7 +244,7 @@ func (t *tailed) document(data any) error {
 		return t.line("you" + to + ": " + view.Clean(m.Text()))
 	case store.Item:
 		if d.Status == "open" {
-			return t.line(fmt.Sprintf("%s waits for you (%s): %s", view.ItemHead(d), d.ID, view.Cut(view.FirstLine(view.ItemAction(d)), 200)))
+			return t.line(fmt.Sprintf("%s waits for you (%s): %s", view.ItemHead(d), d.ID, view.Cut(view.ItemLine(d), 200)))
 		}
 	}
 	return nil

@@ -35,7 +35,7 @@ func (s *session) change(c store.Change) error {
 			s.noteItem(item)
 			if item.How == "answered_for_user" {
 				if err := s.out.note(fmt.Sprintf("%s: %s\n  The orchestrator answered for you: %s\n  Say otherwise if that is wrong.",
-					view.ItemHead(item), view.FirstLine(view.ItemAction(item)), view.Cut(view.FirstLine(view.Clean(item.Answer)), 200))); err != nil {
+					view.ItemHead(item), view.ItemLine(item), view.Cut(view.FirstLine(view.Clean(item.Answer)), 200))); err != nil {
 					return err
 				}
 			}

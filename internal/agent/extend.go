@@ -11,7 +11,11 @@ func (m *machine) outOf(reason Reason, t Thinking) {
 	m.Run.Asked = true
 	p := Extending{Item: m.newItem(), Deadline: m.at + m.Spec.BudgetWait, Then: t}
 	m.Phase = p
-	m.emit(OpenItem{ID: p.Item, Kind: "budget", Turn: m.Turn, Call: -1, Deadline: p.Deadline, Action: m.inWords(m.Run.Spent(), 0, 0)})
+	limit := Amount{m.Spec.Limits.Tokens, m.Spec.Limits.Cost}.Add(m.Run.Extra)
+	m.emit(OpenItem{
+		ID: p.Item, Kind: "budget", Turn: m.Turn, Call: -1, Deadline: p.Deadline, Action: m.inWords(m.Run.Spent(), 0, 0),
+		Reason: "what is left of " + m.inWords(limit, 0, 0) + " may not suffice for the next turn",
+	})
 }
 
 // budgetAnswered goes on with as much again, or ends.

@@ -156,7 +156,7 @@ func TestEveryEndpoint(t *testing.T) {
 	w.atRest(chat)
 
 	// A message may choose the model that answers from it on.
-	for text, model := range map[string]string{"x": "nobody/nothing", "@researcher x": "offline"} {
+	for text, model := range map[string]string{"x": "nobody/nothing", "@researcher x": "offline", "@main x": "nobody/nothing"} {
 		if a := w.call(w.token, http.MethodPost, at+"/messages", wire.NewMessage{Text: text, Model: model}); a.status != http.StatusUnprocessableEntity {
 			t.Errorf("%q with model %s got %d %s", text, model, a.status, a.body)
 		}

@@ -9,8 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/engine"
@@ -77,7 +77,7 @@ func (b *Inbox) Answer(ctx context.Context, id string, a Answer) (string, error)
 		}
 		ev = agent.ApprovalAnswered{Item: id, Allow: *a.Allow, Scope: string(scope), By: a.By, Reason: a.Reason}
 	default:
-		if a.Text == "" && !a.Refuse {
+		if strings.TrimSpace(a.Text) == "" && !a.Refuse {
 			return "", fmt.Errorf("%w: it needs a text, or to be declined", ErrAnswer)
 		}
 		ev = agent.QuestionAnswered{
@@ -95,6 +95,9 @@ func (b *Inbox) Answer(ctx context.Context, id string, a Answer) (string, error)
 		return "", fmt.Errorf("answering %s: %w", item.Path, err)
 	}
 	said := fmt.Sprintf("%s goes on.", item.Path)
+	if item.Kind == "budget" && !*a.Allow {
+		said = fmt.Sprintf("%s ends with what it has.", item.Path)
+	}
 	if a.Allow != nil && *a.Allow && a.Scope != "" && a.Scope != permission.Once {
 		n, err := b.spread(ctx, item.ChatID)
 		if err != nil {
@@ -152,17 +155,25 @@ func (b *Inbox) spread(ctx context.Context, chat string) (int, error) {
 // It returns the agent and the text; ok is false for an ordinary message. An
 // error says, for the user to read, why the agent cannot be told.
 func Addressed(agents []store.Agent, text string) (to store.Agent, rest string, ok bool, err error) {
-	name, rest, found := strings.Cut(strings.TrimSpace(text), " ")
-	if !strings.HasPrefix(name, "@") || len(name) < 2 || !found || strings.TrimSpace(rest) == "" {
+	text = strings.TrimSpace(text)
+	name, rest := text, ""
+	if k := strings.IndexFunc(text, unicode.IsSpace); k >= 0 {
+		name, rest = text[:k], strings.TrimSpace(text[k:])
+	}
+	if !strings.HasPrefix(name, "@") || len(name) < 2 {
 		return to, text, false, nil
 	}
-	below := slices.DeleteFunc(slices.Clone(agents), func(a store.Agent) bool { return a.Depth == 0 })
-	to, err = Find(below, strings.TrimSuffix(name, ":"))
-	if err != nil {
+	to, err = Find(agents, strings.TrimSuffix(name, ":"))
+	switch {
+	case err != nil && rest == "":
+		return to, text, false, nil // a word, not an address
+	case err != nil:
 		return to, text, true, err
+	case rest == "":
+		return to, text, true, fmt.Errorf("nothing was sent to %s: write what it is to know behind its name", to.Name)
 	}
 	if to.EndedAt > 0 {
 		return to, text, true, fmt.Errorf("%s has ended (%s). Ask the orchestrator to continue it, or write without the @", to.Name, to.Status)
 	}
-	return to, strings.TrimSpace(rest), true, nil
+	return to, rest, true, nil
 }

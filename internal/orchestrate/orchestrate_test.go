@@ -407,3 +407,12 @@ func TestFirstRequestIsSmall(t *testing.T) {
 		t.Errorf("prompt and tools have %d bytes, want at most 8192", size)
 	}
 }
+
+// TestSettleSays: what is no decision is told to who decided, and is no failure
+// of ours.
+func TestSettleSays(t *testing.T) {
+	t.Parallel()
+	if _, err := Settle(t.Context(), nil, nil, nil, store.Item{}, "apply", "ann"); !errors.Is(err, ErrAnswer) || !strings.Contains(err.Error(), "accept, merge, keep or discard") {
+		t.Error(err)
+	}
+}

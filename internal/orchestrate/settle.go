@@ -23,7 +23,7 @@ var settled = map[string]string{"accept": "accepted", "merge": "merged", "keep":
 func Settle(ctx context.Context, r engine.Runtime, trees Worktrees, from Reader, item store.Item, how, by string) (string, error) {
 	word, ok := settled[how]
 	if !ok {
-		return "", fmt.Errorf("%q is no decision; it can be accept, merge, keep or discard", how)
+		return "", fmt.Errorf("%w: %q is no decision; it can be accept, merge, keep or discard", ErrAnswer, how)
 	}
 	if trees == nil {
 		return "", errors.New("worktrees are not available here")

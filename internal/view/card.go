@@ -44,6 +44,31 @@ func ItemAction(i store.Item) string {
 	return Visible(i.Action)
 }
 
+// ItemLine is what is asked in one line, for lists: of an approval the tool and
+// what it is about, as an action may begin like any other.
+func ItemLine(i store.Item) string {
+	var in struct {
+		Tool   string `json:"tool"`
+		Action struct {
+			Paths   []string `json:"paths"`
+			Command string   `json:"command"`
+		} `json:"action"`
+		Stat  string   `json:"stat"`
+		Files []string `json:"files"`
+	}
+	if json.Unmarshal(i.Detail, &in) == nil {
+		switch {
+		case i.Kind == "approval" && in.Action.Command != "":
+			return fmt.Sprintf("%s: %s", Clean(in.Tool), FirstLine(Visible(in.Action.Command)))
+		case i.Kind == "approval" && len(in.Action.Paths) > 0:
+			return fmt.Sprintf("%s %s", Clean(in.Tool), oneLine(Visible(strings.Join(in.Action.Paths, ", "))))
+		case i.Kind == "worktree" && len(in.Files) > 0:
+			return fmt.Sprintf("%s: %s", Clean(in.Stat), oneLine(Visible(strings.Join(in.Files, ", "))))
+		}
+	}
+	return FirstLine(ItemAction(i))
+}
+
 // Question is a question of an item, as far as it can be shown.
 type Question struct {
 	Question string `json:"question"`
@@ -180,8 +205,13 @@ func Card(i store.Item, most int, now time.Time) string {
 
 // ItemDeadline says what happens if nobody answers, and when.
 func ItemDeadline(i store.Item, now time.Time) string {
-	if i.Deadline == 0 {
+	switch {
+	case i.Status == "closed":
 		return ""
+	case i.Deadline == 0 && i.Kind == "worktree":
+		return "without an answer: " + i.Default
+	case i.Deadline == 0:
+		return "it waits until it is answered, or its agent is stopped"
 	}
 	left := time.UnixMilli(i.Deadline).Sub(now).Round(time.Second)
 	return fmt.Sprintf("without an answer in %s: %s", left, i.Default)

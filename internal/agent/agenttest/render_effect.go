@@ -3,6 +3,7 @@
 package agenttest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -76,7 +77,7 @@ func (c clock) document(f agent.Effect) string {
 		return fmt.Sprintf("record %d.%d %s%s%s", f.Turn, f.Try, f.Outcome, when(f.Kind != "", " "+string(f.Kind)),
 			when(f.Spent != agent.Amount{}, " spent "+amount(f.Spent)))
 	case agent.OpenItem:
-		return fmt.Sprintf("inbox %s %s for %d.%d%s%s%s%s", short(f.ID), f.Kind, f.Turn, f.Call, when(f.Call < 0, " "+quote(f.Action+f.Reason)),
+		return fmt.Sprintf("inbox %s %s for %d.%d%s%s%s%s", short(f.ID), f.Kind, f.Turn, f.Call, when(f.Call < 0, " "+quote(cmp.Or(f.Action, f.Reason))),
 			when(f.Grant != "", " shows "+f.Grant), when(f.Hidden, " hidden"), when(f.Deadline > 0, " by "+c.at(f.Deadline)))
 	case agent.ShowItem:
 		return fmt.Sprintf("inbox %s shown%s", short(f.ID), when(f.Deadline > 0, " by "+c.at(f.Deadline)))

@@ -214,14 +214,14 @@ func TestAddressed(t *testing.T) {
 		return asked(cannotSay, func(w *world, g *gates) {
 			w.item("question", "k.1")
 			for text, want := range map[string]string{
-				"@nobody hello": `there is no agent "@nobody"; there are general (k.1)`,
-				"@main hello":   `there is no agent "@main"`,
+				"@nobody hello": `there is no agent "@nobody"; there are main (k), general (k.1)`,
+				"@general":      "nothing was sent to general",
 			} {
 				if _, _, ok, err := orchestrate.Addressed(w.tree(), text); !ok || err == nil || !strings.Contains(err.Error(), want) {
 					w.Errorf("%s: %v %v", text, ok, err)
 				}
 			}
-			for _, text := range []string{"hello", "@general", "mail@example.com is mine", "@ x"} {
+			for _, text := range []string{"hello", "@nobody", "mail@example.com is mine", "@ x"} {
 				if _, _, ok, err := orchestrate.Addressed(w.tree(), text); ok || err != nil {
 					w.Errorf("%s: %v %v", text, ok, err)
 				}
@@ -229,6 +229,9 @@ func TestAddressed(t *testing.T) {
 			to, rest, ok, err := orchestrate.Addressed(w.tree(), "@General: it is 2001")
 			if !ok || err != nil || to.ID != "k.1" || rest != "it is 2001" {
 				w.Fatalf("%s %q %v %v", to.ID, rest, ok, err)
+			}
+			if to, rest, ok, err := orchestrate.Addressed(w.tree(), "@main\nhello"); !ok || err != nil || to.ID != "k" || rest != "hello" {
+				w.Errorf("the orchestrator: %s %q %v %v", to.ID, rest, ok, err)
 			}
 			turns := w.agent("k").Turns
 			g.let("papers of: The user has answered in a message of their own, which follows.")
