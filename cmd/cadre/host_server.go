@@ -127,7 +127,8 @@ func (h *serverHost) watch(ctx context.Context, chat string, since int64) <-chan
 			if worked = worked || works; !worked || !rests {
 				continue
 			}
-			if now, err := h.state(ctx, chat); err == nil && now.idle {
+			// Without an outcome it only waits for tasks in the background.
+			if now, err := h.state(ctx, chat); err == nil && now.idle && now.last.Reason != "" {
 				worked = false
 				select {
 				case h.ends <- now.last:

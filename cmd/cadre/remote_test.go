@@ -118,6 +118,9 @@ func TestRunThroughServer(t *testing.T) {
 	}
 	f.has("two.txt", "two\n")
 
+	// An orchestrator that waits for tasks in the background has not ended.
+	f.run(0, "run", "--model", script(t, "background.yaml"), "do it").wants(t, "Both are done.", "✓ completed")
+
 	// Ctrl-C stops the agents; SIGTERM leaves them to the server.
 	p = f.start("run", "--json", "--model", script(t, "waiting.yaml"), "go")
 	p.await("three are done", func(line string) bool { return strings.Count(line, `"status":"completed"`) > 0 })
