@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 
@@ -103,7 +104,9 @@ func toProblem(ctx huma.Context, _ string, v any) (any, error) {
 	if code == "" {
 		code = "bad_request"
 	}
-	p := problem(e.Status, code, e.Detail, "")
+	p := problem(e.Status, code, e.Detail, map[string]string{
+		"too_large": "send less at once", "slow_body": "send it faster, or less of it", "media_type": "send application/json", "not_acceptable": "accept application/json",
+	}[code])
 	for _, x := range e.Errors {
 		if x != nil {
 			p.Errors = append(p.Errors, wire.Fault{Where: x.Location, What: x.Message})
@@ -122,9 +125,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	h := w.Header()
 	h.Set("Content-Type", problemType)
 	h.Set("Cache-Control", "no-store")
-	if p.Status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", `Bearer realm="cadre"`)
-	}
+	maps.Copy(h, p.GetHeaders())
 	w.WriteHeader(p.Status)
 	if err := json.NewEncoder(w).Encode(p); err != nil {
 		s.log.Debug("a problem could not be told", "err", err)

@@ -190,12 +190,12 @@ func TestRate(t *testing.T) {
 	t.Cleanup(w.open) // the world closes itself once more
 	w.slow(1, 5)
 	defer w.close()
-	var last int
+	var last answer
 	for range 10 {
-		last = w.raw(w.token, http.MethodGet, "/v1/users/me", nil).status
+		last = w.raw(w.token, http.MethodGet, "/v1/users/me", nil)
 	}
-	if last != http.StatusTooManyRequests {
-		t.Errorf("the tenth request got %d", last)
+	if last.status != http.StatusTooManyRequests || last.header.Get("Retry-After") == "" {
+		t.Errorf("the tenth request got %d, %v", last.status, last.header)
 	}
 	_, other := w.newToken("local", access.Read, 0)
 	if a := w.raw(other, http.MethodGet, "/v1/users/me", nil); a.status != http.StatusOK {

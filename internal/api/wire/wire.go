@@ -6,6 +6,7 @@ package wire
 
 import (
 	"encoding/json"
+	"net/http"
 
 	"github.com/cadre-dev/cadre/internal/feed"
 	"github.com/cadre-dev/cadre/internal/store"
@@ -64,6 +65,17 @@ func (p *Problem) Is(err error) bool {
 
 // GetStatus is the HTTP status.
 func (p *Problem) GetStatus() int { return p.Status }
+
+// GetHeaders are what belongs to some kinds of problem beside the body.
+func (p *Problem) GetHeaders() http.Header {
+	switch p.Status {
+	case http.StatusUnauthorized:
+		return http.Header{"Www-Authenticate": {`Bearer realm="cadre"`}}
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return http.Header{"Retry-After": {"1"}}
+	}
+	return nil
+}
 
 // ContentType is the media type of a problem.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
