@@ -4,8 +4,11 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -84,6 +87,7 @@ type watched struct {
 	operation string
 	begun     time.Time
 	status    int
+	cut       bool // the request's body broke off, or was no body
 }
 
 type watchedKey struct{}
@@ -92,7 +96,32 @@ type watchedKey struct{}
 func (m *metrics) watch(w http.ResponseWriter, r *http.Request) (*watched, *http.Request) {
 	x := &watched{ResponseWriter: w, m: m, begun: time.Now(), operation: "other"}
 	x.r = r.WithContext(context.WithValue(r.Context(), watchedKey{}, x))
+	if r.Body != nil {
+		x.r.Body = &sentBody{r.Body, x}
+	}
 	return x, x.r
+}
+
+// sentBody notes that the fault is the client's when a body cannot be read,
+// which huma takes for the server's.
+type sentBody struct {
+	io.ReadCloser
+	of *watched
+}
+
+func (b *sentBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	var slow net.Error
+	if err != nil && !errors.Is(err, io.EOF) && (!errors.As(err, &slow) || !slow.Timeout()) {
+		b.of.cut = true
+	}
+	return n, err
+}
+
+// cutOff tells whether the body of a request could not be read.
+func cutOff(ctx context.Context) bool {
+	x, ok := ctx.Value(watchedKey{}).(*watched)
+	return ok && x.cut
 }
 
 // name tells which operation a request is about.
@@ -103,6 +132,9 @@ func (m *metrics) name(r *http.Request, operation string) {
 }
 
 func (x *watched) WriteHeader(status int) {
+	if x.cut && status == http.StatusInternalServerError {
+		status = http.StatusBadRequest
+	}
 	if x.status == 0 {
 		x.status = status
 	}

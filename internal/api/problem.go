@@ -97,6 +97,11 @@ func toProblem(ctx huma.Context, _ string, v any) (any, error) {
 	if !ok {
 		return v, nil
 	}
+	if e.Status == http.StatusInternalServerError && cutOff(ctx.Context()) {
+		p := problem(http.StatusBadRequest, "body", "the body broke off or is malformed", "send all that Content-Length tells of, or whole chunks")
+		p.Request = requestID(ctx.Context())
+		return p, nil
+	}
 	code := map[int]string{
 		http.StatusBadRequest: "bad_request", http.StatusRequestTimeout: "slow_body", http.StatusRequestEntityTooLarge: "too_large",
 		http.StatusUnsupportedMediaType: "media_type", http.StatusUnprocessableEntity: "invalid", http.StatusNotAcceptable: "not_acceptable",

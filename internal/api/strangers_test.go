@@ -4,7 +4,10 @@
 package api_test
 
 import (
+	"bufio"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -179,6 +182,32 @@ func TestDoors(t *testing.T) {
 	zipped := w.raw(w.token, http.MethodGet, "/v1/roles", nil, "Accept-Encoding", "gzip")
 	if zipped.header.Get("Content-Encoding") != "gzip" {
 		t.Errorf("roles came as %v", zipped.header)
+	}
+}
+
+// TestBrokenBodies: a body that is not what its head says is the client's fault.
+func TestBrokenBodies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for what, rest := range map[string]string{
+		"cut off":     "Content-Length: 100\r\n\r\n{\"theme\"",
+		"no chunks":   "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
+		"half chunks": "Transfer-Encoding: chunked\r\n\r\n10\r\n{}",
+	} {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", w.http.Listener.Addr().String())
+		w.ok(err)
+		_, err = fmt.Fprintf(c, "PUT /v1/users/me/settings HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%s", w.token, rest)
+		w.ok(err)
+		w.ok(c.(*net.TCPConn).CloseWrite())
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		w.ok(err)
+		body, err := io.ReadAll(res.Body)
+		w.ok(err)
+		w.ok(res.Body.Close())
+		if a := (answer{res.StatusCode, res.Header, body}); a.status != http.StatusBadRequest || a.code() != "body" || !strings.Contains(string(body), `"status":400`) {
+			t.Errorf("%s: %d %s", what, a.status, body)
+		}
+		w.ok(c.Close())
 	}
 }
 
