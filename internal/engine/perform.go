@@ -91,8 +91,9 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 		about(e.cfg.Log, spec).Info("run ended", "outcome", string(f.Outcome.Reason), "kind", string(f.Outcome.Kind))
 		e.announce(spec.Chat, f.Outcome)
 	case agent.CallModel:
+		reply := store.MessageID(spec.ID, l.state.Pos) // nothing takes the place while the agent thinks
 		e.start(l, fmt.Sprintf("model %d.%d", f.Turn, f.Try), func(ctx context.Context, job Job) (agent.Event, []message.Message) {
-			return e.callModel(ctx, job, f)
+			return e.callModel(ctx, job, f, reply)
 		}, func(text string) agent.Event {
 			return agent.ModelFailed{Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: text}
 		})
@@ -180,7 +181,8 @@ func (e *Engine) start(l *live, key string, do func(context.Context, Job) (agent
 }
 
 // callModel completes the job by what may have to be read, and makes the call.
-func (e *Engine) callModel(ctx context.Context, job Job, f agent.CallModel) (agent.Event, []message.Message) {
+// What is said on the way belongs to the message that the reply will be.
+func (e *Engine) callModel(ctx context.Context, job Job, f agent.CallModel, reply string) (agent.Event, []message.Message) {
 	loaded, err := e.complete(ctx, &job)
 	if err != nil {
 		return agent.ModelFailed{Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: err.Error()}, nil
@@ -189,7 +191,7 @@ func (e *Engine) callModel(ctx context.Context, job Job, f agent.CallModel) (age
 	call := store.ModelCallID(job.Spec.ID, f.Turn, f.Try)
 	ev := e.cfg.Performer.CallModel(ctx, job, f, func(kind string, part int, name, text string) {
 		e.cfg.Feed.Publish(feed.Delta{
-			Chat: job.Spec.Chat, Agent: job.Spec.ID, Path: job.Spec.Path, Call: call, Turn: f.Turn, Try: f.Try,
+			Chat: job.Spec.Chat, Agent: job.Spec.ID, Path: job.Spec.Path, Call: call, Message: reply, Turn: f.Turn, Try: f.Try,
 			Kind: kind, Part: part, Offset: offsets[part], Name: name, Text: text,
 		})
 		offsets[part] += len(text)

@@ -11,17 +11,18 @@ import (
 // Delta is a piece of a reply on its way. Who joins in mid-reply gets one for
 // each part so far, with everything it says.
 type Delta struct {
-	Chat   string `json:"chat"`
-	Agent  string `json:"agent"`
-	Path   string `json:"path,omitempty"`
-	Call   string `json:"call"` // the model call: AGENT-tTURN.TRY
-	Turn   int    `json:"turn"`
-	Try    int    `json:"try"`
-	Kind   string `json:"kind"`           // text, thinking, tool_call
-	Part   int    `json:"part"`           // of the reply, from 0
-	Offset int    `json:"offset"`         // bytes of that part before this piece
-	Name   string `json:"name,omitempty"` // of the tool
-	Text   string `json:"text"`
+	Chat    string `json:"chat"`
+	Agent   string `json:"agent"`
+	Path    string `json:"path,omitempty"`
+	Call    string `json:"call"`              // the model call: AGENT-tTURN.TRY
+	Message string `json:"message,omitempty"` // the id that the reply has once it is committed; none: the output of a tool
+	Turn    int    `json:"turn"`
+	Try     int    `json:"try"`
+	Kind    string `json:"kind"`           // text, thinking, tool_call
+	Part    int    `json:"part"`           // of the reply, from 0
+	Offset  int    `json:"offset"`         // bytes of that part before this piece
+	Name    string `json:"name,omitempty"` // of the tool
+	Text    string `json:"text"`
 }
 
 // The kinds of delta.

@@ -980,6 +980,7 @@ export interface components {
             /** @enum {string} */
             event: "delta";
             kind: string;
+            message?: string;
             name?: string;
             /** Format: int64 */
             offset: number;
