@@ -23,7 +23,7 @@ const quiet = [
 ];
 
 /** How long anything may take on a machine that is busy with other tests. */
-export const patience = 45_000;
+export const patience = Number(process.env.CADRE_PATIENCE ?? 45_000);
 
 export const launch = () =>
   chromium.launch({ executablePath: process.env.CADRE_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", ...quiet] });

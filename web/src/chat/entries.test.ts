@@ -55,7 +55,7 @@ it("gives a reply on its way the place it will have", () => {
 });
 
 it("ends with what is being sent, of this chat alone", () => {
-  const pending = { id: "p", chat: "c", text: "x", at: 1, failed: "" };
+  const pending = { id: "p", chat: "c", text: "x", model: "", at: 1, failed: "" };
   expect(
     entries(state, "c", [pending, { ...pending, id: "q", chat: "z" }], quiet)
       .filter((e) => e.kind === "pending")

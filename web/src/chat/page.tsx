@@ -6,15 +6,17 @@ import { api } from "../api/client";
 import { archive, removeLater, rename, send, stopChat } from "../state/act";
 import { closeChat, openChat } from "../state/load";
 import { chatState, isBusy, waitingIn, within } from "../state/select";
-import { read, useStore, write } from "../state/store";
+import { read, useStore } from "../state/store";
 import { clean, count, modelName, money } from "../text/format";
 import { shown } from "../text/states";
+import { useVisible } from "../ui/hooks";
 import { Missing, ShowChats } from "../pages/page";
 import { Failure, IconButton, Loading, Menu } from "../ui/kit";
 import { currentRoute, go, showPanel, useRoute } from "../ui/route";
 import { StateIcon, tones } from "../ui/signs";
 import { Composer } from "./composer";
 import { MessageList } from "./list";
+import { ModelPicker } from "./modelpicker";
 import type { Suggestion } from "./complete";
 
 export function ChatPage({ chat }: { chat: string }) {
@@ -51,18 +53,14 @@ export function ChatPage({ chat }: { chat: string }) {
   );
 }
 
-/** The chat counts as read up to what was heard of it while it is seen. */
+/** The chat counts as read up to what was heard of it while it is seen; the feed tells it to every window. */
 function useReadMark(chat: string): void {
+  const seen = useVisible();
   const heard = useStore((s) => Math.max(s.data.heard[chat] ?? 0, s.data.chats[chat]?.repliedSeq ?? 0));
   const mark = useStore((s) => s.data.chats[chat]?.readSeq ?? 0);
   useEffect(() => {
-    if (heard <= mark || document.hidden) return;
-    void api.markRead(chat, heard).catch(() => {});
-    write((s) => {
-      const held = s.data.chats[chat];
-      return held ? { data: { ...s.data, chats: { ...s.data.chats, [chat]: { ...held, readSeq: heard } } } } : {};
-    });
-  }, [chat, heard, mark]);
+    if (heard > mark && seen) void api.markRead(chat, heard).catch(() => {});
+  }, [chat, heard, mark, seen]);
 }
 
 function ChatHead({ chat }: { chat: string }) {
@@ -197,6 +195,7 @@ function ChatComposer({ chat }: { chat: string }) {
   );
   const model = useStore((s) => s.data.agents[chat]?.model ?? s.data.chats[chat]?.model ?? "");
   const role = useStore((s) => s.data.chats[chat]?.role ?? "");
+  const [choice, setChoice] = useState("");
   const suggestions = useMemo<Suggestion[]>(() => {
     const named = Object.values(agents).filter((a) => a.parent && within(a.id, chat) && !shown(a.state).over);
     return [...named.map((a) => ({ label: `@${a.name}`, hint: a.role, insert: `@${a.name}` })), ...commands(chat)];
@@ -206,13 +205,20 @@ function ChatComposer({ chat }: { chat: string }) {
       draftKey={chat}
       placeholder={busy ? "Message… queued while it works" : "Message…"}
       suggestions={suggestions}
-      send={(text, files) => send(chat, text, files)}
+      send={(text, files) => {
+        // A message to another agent does not choose the orchestrator's model: the choice waits for the next one.
+        const chosen = text.startsWith("@") ? "" : choice;
+        send(chat, text, files, chosen);
+        if (chosen) setChoice("");
+      }}
       stop={busy ? () => void stopChat(chat) : undefined}
       autoFocus
     >
-      <span className="truncate px-1 text-small text-faint" title="The chat's role and model">
-        {role} · {modelName(model) || "default model"}
+      <span className="shrink-0 px-1 text-small text-faint" title="The role of the orchestrator, chosen when the chat began">
+        {role}
       </span>
+      <ModelPicker usual={model} stays={{ label: modelName(model) || "As before", hint: "as before" }} chosen={choice} choose={setChoice} />
+      {choice && <span className="truncate text-small text-accent">from your next message on</span>}
     </Composer>
   );
 }

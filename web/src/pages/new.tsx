@@ -1,16 +1,16 @@
 // The first page: a new chat, and for who is here for the first time an
 // example that shows in a minute what Cadre does.
 
-import { ArrowRight, Cpu, GitFork, ShieldCheck, Wallet } from "lucide-react";
-import { useMemo, useState } from "react";
+import { ArrowRight, GitFork, ShieldCheck, Wallet } from "lucide-react";
+import { useState } from "react";
 import { api } from "../api/client";
 import { Composer } from "../chat/composer";
+import { ModelPicker, useModels, usualModel } from "../chat/modelpicker";
 import { newChat } from "../state/act";
 import { useStore } from "../state/store";
 import { clean } from "../text/format";
 import { useLoad } from "../ui/hooks";
 import { Button, Menu } from "../ui/kit";
-import { Picker, type Option } from "../ui/picker";
 import { ShowChats } from "./page";
 
 const example = "Count the files in this folder; list the folders at the top; and summarise README.md";
@@ -24,7 +24,7 @@ const promises = [
 export function NewPage() {
   const me = useStore((s) => s.data.me);
   const first = useStore((s) => s.ready && Object.keys(s.data.chats).length === 0);
-  const models = useLoad("models", api.models);
+  const models = useModels();
   const roles = useLoad("roles", api.roles);
   const [model, setModel] = useState(() => localStorage.getItem("cadre-model") ?? "");
   const [role, setRole] = useState("");
@@ -43,21 +43,7 @@ export function NewPage() {
     setModel(ref);
     localStorage.setItem("cadre-model", ref);
   };
-  const choices = useMemo<Option[]>(() => {
-    const known = models.value;
-    return [
-      { value: "", label: "As configured", hint: known?.choices.find((c) => c.name === "")?.model ?? "" },
-      ...(known?.choices ?? [])
-        .filter((c) => c.name !== "")
-        .map((c) => ({ value: c.name, label: c.name, hint: c.model || c.reason || "" })),
-      ...(known?.models ?? []).map((m) => ({
-        value: m.ref,
-        label: clean(m.ref),
-        hint: m.offline ? "fixed rules, no language model" : clean(m.name ?? ""),
-      })),
-    ];
-  }, [models.value]);
-  const usual = models.value?.choices.find((c) => c.name === "")?.model;
+  const usual = usualModel(models);
   const offline = (model || usual) === "offline";
   return (
     <main className="flex h-full min-w-0 flex-1 flex-col overflow-y-auto" aria-label="New chat">
@@ -78,18 +64,7 @@ export function NewPage() {
           autoFocus
           send={(text, attachments) => void start(text, { attachments })}
         >
-          <Picker
-            label="Model"
-            options={choices}
-            chosen={model}
-            choose={pick}
-            button={
-              <span className="flex min-w-0 items-center gap-1 text-small">
-                <Cpu size={13} className="shrink-0" aria-hidden />
-                <span className="truncate">{model || usual || "model"}</span> ▾
-              </span>
-            }
-          />
+          <ModelPicker usual={usual} stays={{ label: "As configured", hint: usual }} chosen={model} choose={pick} />
           <Menu
             up
             label="Role of the orchestrator"

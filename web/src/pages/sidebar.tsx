@@ -162,7 +162,7 @@ function grouped(chats: Chat[], search: string, archived: boolean): [string, Cha
 const ChatLine = memo(function ChatLine({ chat, current }: { chat: Chat; current: boolean }) {
   const state = useStore((s) => chatState(s.data, chat.id));
   const waits = useStore((s) => waitingIn(s.data, chat.id));
-  const unread = useStore((s) => !current && Math.max(s.data.heard[chat.id] ?? 0, chat.repliedSeq) > chat.readSeq);
+  const unread = useStore((s) => !current && Math.max(s.data.heard[chat.id] ?? 0, chat.repliedSeq ?? 0) > (chat.readSeq ?? 0));
   const [folded, setFolded] = useState<boolean | null>(null);
   const [editing, setEditing] = useState(false);
   const open = folded === null ? current : !folded;

@@ -18,10 +18,10 @@ function newMessageID(): string {
 const kept = new Map<string, Attachment[]>();
 
 /** send posts a message; until the feed shows it, it stands in the outbox. */
-export function send(chat: string, text: string, attachments: Attachment[] = []): void {
+export function send(chat: string, text: string, attachments: Attachment[] = [], model = ""): void {
   const id = newMessageID();
   if (attachments.length > 0) kept.set(id, attachments);
-  write((s) => ({ outbox: [...s.outbox, { id, chat, text, at: Date.now(), failed: "" }] }));
+  write((s) => ({ outbox: [...s.outbox, { id, chat, text, model, at: Date.now(), failed: "" }] }));
   void post(id);
 }
 
@@ -32,7 +32,7 @@ export async function post(id: string): Promise<void> {
   write((s) => ({ outbox: s.outbox.map((x) => (x.id === id ? { ...x, failed: "" } : x)) }));
   try {
     const attachments = kept.get(id);
-    await api.send(p.chat, attachments ? { id, text: p.text, attachments } : { id, text: p.text });
+    await api.send(p.chat, { id, text: p.text, ...(attachments ? { attachments } : {}), ...(p.model ? { model: p.model } : {}) });
     kept.delete(id);
   } catch (err) {
     write((s) => ({ outbox: s.outbox.map((x) => (x.id === id ? { ...x, failed: reason(err) } : x)) }));

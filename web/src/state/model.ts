@@ -22,6 +22,8 @@ export interface Stream {
 
 export interface State {
   me: Me | null;
+  /** What the user has set for themselves; null until it is known. */
+  settings: Readonly<Record<string, unknown>> | null;
   chats: Docs<Chat>;
   items: Docs<Item>;
   agents: Docs<Agent>;
@@ -39,6 +41,7 @@ export interface State {
 
 export const empty: State = {
   me: null,
+  settings: null,
   chats: {},
   items: {},
   agents: {},

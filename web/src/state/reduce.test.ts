@@ -111,6 +111,16 @@ describe("apply", () => {
     expect(empty).toEqual(before);
   });
 
+  it("takes marks of what was read, which only move on, and settings", () => {
+    let s = apply(empty, change(1, [{ collection: "orch-chats", id: "c", data: chat }]));
+    const mark = (seq: number, readSeq: number) =>
+      (s = apply(s, change(seq, [{ collection: "read-marks", id: "c", data: { chatId: "c", readSeq } as never }], { agent: "" })));
+    expect(mark(2, 7).chats["c"]?.readSeq).toBe(7);
+    expect(mark(3, 4).chats["c"]?.readSeq).toBe(7);
+    expect(mark(4, 9).chats["c"]?.readSeq).toBe(9);
+    s = apply(s, change(5, [{ collection: "settings", id: "u", data: { budget: 5 } as never }], { chat: "", agent: "" }));
+    expect(s.settings).toEqual({ budget: 5 });
+  });
   it("takes a chat out of the archive", () => {
     let s = apply(empty, change(1, [{ collection: "orch-chats", id: "c", data: { ...chat, archived: true } }]));
     expect(s.chats["c"]?.archived).toBe(true);

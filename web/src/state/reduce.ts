@@ -20,6 +20,10 @@ function put(state: State, chat: string, doc: Document): State {
     case "orch-chats":
       // What is false is not in the document.
       return { ...state, chats: { ...state.chats, [doc.id]: { ...state.chats[doc.id], archived: false, ...(doc.data as Chat) } } };
+    case "read-marks":
+      return markRead(state, doc.id, (doc.data as { readSeq: number }).readSeq);
+    case "settings":
+      return { ...state, settings: doc.data as unknown as Record<string, unknown> };
     case "orchestrator":
       return putOrchestrator(state, doc.data as Agent);
     case "sub-agents":
@@ -39,6 +43,13 @@ function put(state: State, chat: string, doc: Document): State {
       return mergeModelCalls(state, agent, [doc.data as ModelCall]);
   }
   return state;
+}
+
+/** A mark only moves on. */
+function markRead(state: State, chat: string, seq: number): State {
+  const held = state.chats[chat];
+  if (!held || held.readSeq >= seq) return state;
+  return { ...state, chats: { ...state.chats, [chat]: { ...held, readSeq: seq } } };
 }
 
 /** ownerOf reads "sub-agents/ID/messages", or "messages" of the orchestrator. */

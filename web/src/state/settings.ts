@@ -1,39 +1,36 @@
-// What the user has set for themselves. The server keeps it, so that it is the
-// same in every browser.
+// What the user has set for themselves. The server keeps it, and the feed tells
+// of it, so that it is the same in every window.
 
-import { useSyncExternalStore } from "react";
+import { useEffect } from "react";
 import { api } from "../api/client";
+import type { State } from "./model";
+import { flush, read, update, useStore } from "./store";
 
-interface Settings {
-  /** What a message may cost in new chats, in millionths of a dollar; 0: no limit. */
-  budget: number;
+/** load asks once; what the feed told meanwhile is newer. */
+async function load(): Promise<void> {
+  if (read().data.settings) return;
+  const settings = await api.settings();
+  update((s) => (s.settings ? s : { ...s, settings }));
+  flush();
 }
 
-let held: Settings | null = null;
-let rest: Record<string, unknown> = {};
-const listeners = new Set<() => void>();
-
-function listen(on: () => void): () => void {
-  listeners.add(on);
-  if (!held) void load().catch(() => {});
-  return () => listeners.delete(on);
+/** What a message may cost in new chats, in millionths of a dollar; 0: no limit. */
+function budgetOf({ settings }: State): number {
+  const budget = Number(settings?.["budget"]);
+  return Number.isFinite(budget) && budget > 0 ? budget : 0;
 }
 
-async function load(): Promise<Settings> {
-  rest = await api.settings();
-  const budget = Number(rest["budget"]);
-  held = { budget: Number.isFinite(budget) && budget > 0 ? budget : 0 };
-  listeners.forEach((on) => on());
-  return held;
+export async function budget(): Promise<number> {
+  await load();
+  return budgetOf(read().data);
 }
 
-/** budget is what a message may cost in a new chat. */
-export const budget = async (): Promise<number> => (held ?? (await load())).budget;
-
-export const useBudget = (): number => useSyncExternalStore(listen, () => held?.budget ?? 0);
+export function useBudget(): number {
+  useEffect(() => void load().catch(() => {}), []);
+  return useStore((s) => budgetOf(s.data));
+}
 
 export async function saveBudget(micros: number): Promise<void> {
-  await load(); // another window may have saved something else
-  await api.putSettings({ ...rest, budget: micros });
   await load();
+  await api.putSettings({ ...read().data.settings, budget: micros });
 }

@@ -10,6 +10,8 @@ export interface Pending {
   id: string;
   chat: string;
   text: string;
+  /** What shall answer from it on; empty: as before. */
+  model: string;
   at: number;
   failed: string;
 }

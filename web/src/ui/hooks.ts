@@ -43,6 +43,14 @@ export function useMedia(query: string): boolean {
   return useSyncExternalStore(listen, () => matchMedia(query).matches);
 }
 
+function visibility(on: () => void): () => void {
+  document.addEventListener("visibilitychange", on);
+  return () => document.removeEventListener("visibilitychange", on);
+}
+
+/** useVisible tells whether the window is seen. */
+export const useVisible = () => useSyncExternalStore(visibility, () => !document.hidden);
+
 /** useLoad runs a loader when its key changes, and tells how it went. */
 export function useLoad<T>(key: string, load: () => Promise<T>): { value: T | null; error: string; loading: boolean; again: () => void } {
   const [state, setState] = useState<{ key: string; value: T | null; error: string; loading: boolean }>({

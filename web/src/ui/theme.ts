@@ -28,7 +28,11 @@ export function setTheme(t: Theme): void {
 export function startTheme(): void {
   show();
   dark().addEventListener("change", show);
-  window.addEventListener("storage", (e) => e.key === key && show());
+  window.addEventListener("storage", (e) => {
+    if (e.key !== key) return;
+    show();
+    listeners.forEach((on) => on());
+  });
 }
 
 export const useTheme = () => useSyncExternalStore((on) => (listeners.add(on), () => void listeners.delete(on)), theme);
