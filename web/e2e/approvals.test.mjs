@@ -56,14 +56,14 @@ for (const [scope, { button, asks, by = "mouse" }] of Object.entries(reach))
 
 test("a change of a file, an address and a command are shown as they are", async () => {
   const id = await world.chat(script("shows"), "Go on");
-  const { tab, errors, context } = await world.window(`/chats/${id}`, { colorScheme: "dark" });
+  const { tab, errors, context } = await world.window(`/chats/${id}`);
   const card = tab.locator("[data-kind=approval]");
   const changes = card.getByRole("group", { name: "Changes" });
   await changes.getByText("A small project.").waitFor();
   await changes.getByText("A large project.").waitFor();
   await card.getByText("Edit(./README.md)").waitFor();
   await card.getByText(/Without an answer in .*: deny/).waitFor();
-  await sound(tab, "an approval of a change, dark");
+  await sound(tab, "an approval of a change");
   await shot(tab, "approval-diff");
   await card.getByRole("button", { name: "Deny…" }).click();
   await card.getByLabel("Why it is denied").fill("it is small");

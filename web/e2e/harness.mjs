@@ -157,14 +157,22 @@ export class World {
   }
 }
 
-/** sound asserts that axe finds nothing serious in a window (by all rules, or the given ones), and that it is not wider than the screen. */
-export async function sound(tab, where, rules) {
-  const axe = new AxeBuilder({ page: tab });
-  const found = await (rules ? axe.withRules(rules) : axe).analyze();
-  const faults = found.violations
-    .filter((v) => v.impact === "serious" || v.impact === "critical")
-    .map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(" | ")}`);
-  assert.deepEqual(faults, [], where);
+/** sound asserts that axe finds nothing serious in a window, in light and dark, and that it is not wider than the screen. */
+export async function sound(tab, where) {
+  for (const theme of ["light", "dark"]) {
+    await tab.emulateMedia({ colorScheme: theme });
+    await tab.waitForFunction((theme) => document.documentElement.dataset.theme === theme, theme);
+    const found = await new AxeBuilder({ page: tab })
+      .setLegacyMode()
+      .options({ resultTypes: ["violations"] })
+      .analyze();
+    const faults = found.violations
+      .filter((v) => v.impact === "serious" || v.impact === "critical")
+      .map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(" | ")}`);
+    assert.deepEqual(faults, [], `${where}, ${theme}`);
+    if (theme === "dark") await shot(tab, `${where.replaceAll(/\W+/g, "-")}-dark`);
+  }
+  await tab.emulateMedia({ colorScheme: "light" });
   const wide = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.ok(wide <= 0, `${where} is ${wide} pixels wider than the screen`);
 }

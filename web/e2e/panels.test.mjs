@@ -1,5 +1,4 @@
-// What can be looked at beside a chat: inspector, steps, timeline, cost, roles;
-// in light and dark and at phone width. axe finds nothing serious anywhere.
+// What can be looked at beside a chat: inspector, steps, timeline, cost, roles.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -119,30 +118,3 @@ test("keys: find, help, panels, inbox", async () => {
   assert.deepEqual(errors, []);
   await context.close();
 });
-
-for (const [name, options] of [
-  ["light", { colorScheme: "light" }],
-  ["dark", { colorScheme: "dark" }],
-  ["phone", { colorScheme: "light", viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }],
-])
-  test(`every page is sound in ${name}`, async () => {
-    const { tab, errors, context } = await world.window("/", options);
-    const pages = {
-      new: ["/", () => tab.getByRole("textbox", { name: "Message" })],
-      chat: [`/chats/${chat}`, () => tab.getByText("The note is written.")],
-      panel: [`/chats/${chat}?panel=timeline`, () => tab.getByRole("region", { name: "Timeline" })],
-      agent: [`/chats/${chat}/agents/${chat}.1`, () => tab.getByRole("log")],
-      inbox: ["/inbox", () => tab.getByText("Nothing waits for you")],
-      roles: ["/roles", () => tab.getByRole("heading", { name: "Task planner" })],
-      settings: ["/settings", () => tab.getByText("Mode edits")],
-      missing: ["/nowhere", () => tab.getByText("There is no such page")],
-    };
-    for (const [page, [path, there]] of Object.entries(pages)) {
-      await tab.goto(world.base + path);
-      await there().first().waitFor();
-      await sound(tab, `${name} ${page}`, name === "dark" ? ["color-contrast"] : undefined); // the rest is the same as in light
-      await shot(tab, `${name}-${page}`);
-    }
-    assert.deepEqual(errors, []);
-    await context.close();
-  });

@@ -56,6 +56,8 @@ test("settings: providers are tested, permissions and budgets are real", async (
   await shot(tab, "settings");
   await tab.getByRole("radio", { name: "Dark" }).click();
   assert.equal(await tab.locator("html").getAttribute("data-theme"), "dark");
+  await tab.getByRole("radio", { name: "As the system" }).click();
+  assert.equal(await tab.locator("html").getAttribute("data-theme"), "light");
   await tab.getByLabel("In chats I begin").fill("0.5");
   await tab.getByRole("button", { name: "Save" }).click();
   await tab.getByText("Saved.").waitFor();

@@ -10,7 +10,7 @@ before(async () => (world = await World.start()));
 after(() => world?.stop());
 
 test("first run: the address signs in, the example starts three sub-agents", async () => {
-  const context = await world.browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const context = await world.browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce" });
   const { tab, errors } = await world.tab(context, new URL(world.entry).pathname + new URL(world.entry).search);
   await tab.getByRole("heading", { name: "Welcome to Cadre" }).waitFor();
   assert.equal(new URL(tab.url()).search, "", "the code is taken out of the address");
@@ -25,7 +25,7 @@ test("first run: the address signs in, the example starts three sub-agents", asy
   await shot(tab, "example");
   assert.deepEqual(errors, []);
   await context.close();
-  const stranger = await world.browser.newContext();
+  const stranger = await world.browser.newContext({ reducedMotion: "reduce" });
   const used = await world.tab(stranger, new URL(world.entry).pathname + new URL(world.entry).search);
   await used.tab.getByRole("heading", { name: "Sign in to Cadre" }).waitFor();
   await sound(used.tab, "signing in");

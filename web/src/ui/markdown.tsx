@@ -6,6 +6,7 @@ import { lazy, memo, Suspense, useMemo, type ComponentProps, type ReactNode } fr
 import Markdown, { type Components } from "react-markdown";
 import gfm from "remark-gfm";
 import { blocks } from "../text/blocks";
+import { clean } from "../text/format";
 import { CopyButton } from "./kit";
 
 const Highlighted = lazy(() => import("./highlight"));
@@ -27,7 +28,8 @@ function Picture({ src = "", alt = "" }: { src?: string | undefined; alt?: strin
   );
 }
 
-export function CodeBlock({ code, language }: { code: string; language: string }) {
+export function CodeBlock({ code: given, language }: { code: string; language: string }) {
+  const code = clean(given);
   const lines = code.split("\n");
   const plain = <code>{code}</code>;
   return (
