@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/cadre-dev/cadre/internal/tool"
@@ -29,9 +30,8 @@ const (
 // give better messages.
 type folder struct {
 	root    *os.Root
-	dir     string // as the agent knows it
-	target  string // dir without symbolic links
-	outside error  // what os.Root answers to a path that leaves it
+	dir     string        // as the agent knows it
+	target  func() string // dir without symbolic links
 	mayRead func(name string) bool
 }
 
@@ -47,16 +47,21 @@ func openFolder(env tool.Env) (*folder, error) {
 	if f.mayRead == nil {
 		f.mayRead = func(string) bool { return true }
 	}
-	f.target = f.dir
-	if target, err := filepath.EvalSymlinks(f.dir); err == nil {
-		f.target = target
-	}
-	// The os package does not export this error, so it is asked for once.
-	var escape *fs.PathError
-	if _, err := root.Lstat(".."); errors.As(err, &escape) {
-		f.outside = escape.Err
-	}
+	f.target = sync.OnceValue(func() string {
+		if target, err := filepath.EvalSymlinks(f.dir); err == nil {
+			return target
+		}
+		return f.dir
+	})
 	return f, nil
+}
+
+// outside tells whether an error is what os.Root answers to a path that leaves
+// it. The os package does not export that, so that it is asked for.
+func (f *folder) outside(err error) bool {
+	var escape *fs.PathError
+	_, asked := f.root.Lstat("..")
+	return errors.As(asked, &escape) && errors.Is(err, escape.Err)
 }
 
 func (f *folder) close() { _ = f.root.Close() } // it was only read from
@@ -87,8 +92,8 @@ func (f *folder) name(p string) (string, error) {
 
 // inside makes an absolute path relative, if it lies in the folder.
 func (f *folder) inside(abs string) (string, bool) {
-	for _, dir := range []string{f.dir, f.target} {
-		rel, err := filepath.Rel(dir, abs)
+	for _, dir := range []func() string{func() string { return f.dir }, f.target} {
+		rel, err := filepath.Rel(dir(), abs)
 		if err == nil && filepath.IsLocal(rel) {
 			return filepath.ToSlash(rel), true
 		}
@@ -135,7 +140,7 @@ func (f *folder) explain(name string, err error) error {
 	switch {
 	case !errors.As(err, &access):
 		return err // one of ours
-	case f.outside != nil && errors.Is(err, f.outside):
+	case f.outside(err):
 		return f.escape(name)
 	case errors.Is(err, fs.ErrNotExist):
 		return f.missing(name)
@@ -208,7 +213,7 @@ func (f *folder) escape(name string) error {
 // absolute gives the one path by which the ledger knows a canonical name,
 // whichever folder an agent works in.
 func (f *folder) absolute(canonical string) string {
-	return filepath.Join(f.target, filepath.FromSlash(canonical))
+	return filepath.Join(f.target(), filepath.FromSlash(canonical))
 }
 
 // spellings gives a name and, if links lead elsewhere, the canonical one: a
