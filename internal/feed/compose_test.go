@@ -105,7 +105,7 @@ func TestComposed(t *testing.T) {
 		}
 	}
 	t.Run("lives", func(t *testing.T) {
-		for seed := range uint64(10) {
+		for seed := range uint64(5) {
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
 				t.Parallel()
 				enginetest.Crash(t, open, 1000+seed)
