@@ -115,6 +115,7 @@ type Server struct {
 	metrics *metrics
 	shared  *shared
 	streams atomic.Int64
+	turns   turns
 	spec    []byte
 	store   writable
 
@@ -136,7 +137,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.Web = http.HandlerFunc(plainPage)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{cfg: cfg, log: cfg.Log, mux: http.NewServeMux(), limits: newLimits(cfg.Rate, cfg.Burst, cfg.Now), shared: newShared(), ctx: ctx, stop: stop}
+	s := &Server{cfg: cfg, log: cfg.Log, mux: http.NewServeMux(), limits: newLimits(cfg.Rate, cfg.Burst, cfg.Now), shared: newShared(), turns: newTurns(), ctx: ctx, stop: stop}
 	var err error
 	if s.metrics, err = newMetrics(s); err != nil {
 		stop()

@@ -243,6 +243,7 @@ type stream struct {
 	chat   string
 	buf    []byte // to be sent
 	paused string // what the client was told
+	turn   func() // ends the turn; nil: there is none
 }
 
 // batch is how many changes are read at once for a feed that ends.
@@ -364,6 +365,9 @@ func (t *stream) until(ctx context.Context, sub *feed.Subscription, look time.Du
 			}
 			return err
 		}
+		if err := t.takeTurn(ctx); err != nil {
+			return err
+		}
 		gone := t.item(item)
 		if !gone && sub.Waiting() && len(t.buf) < sendBytes {
 			continue
@@ -405,8 +409,23 @@ func (t *stream) item(item feed.Item) (gone bool) {
 	return gone
 }
 
-// flush sends what was added.
+// takeTurn waits until it is this feed's turn to send, if there are many. Until
+// it has sent, it adds what waits for it.
+func (t *stream) takeTurn(ctx context.Context) (err error) {
+	if t.turn == nil && t.s.streams.Load() > fewStreams {
+		t.turn, err = t.s.turns.take(ctx)
+	}
+	return err
+}
+
+// flush sends what was added, and ends the turn.
 func (t *stream) flush() error {
+	if t.turn != nil {
+		defer func() {
+			t.turn()
+			t.turn = nil
+		}()
+	}
 	b := t.buf
 	t.buf = b[:0]
 	if len(b) == 0 {
