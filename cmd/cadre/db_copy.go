@@ -110,7 +110,7 @@ when the copy was made is gone on with at the next start.`,
 			case err != nil:
 				return err
 			}
-			// Numbers of changes begin anew at those of the copy.
+			// What was told of the replaced database is of no use for this one.
 			if err := os.Remove(filepath.Join(dir, tracing.CursorName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("forgetting how far traces were sent: %w", err)
 			}

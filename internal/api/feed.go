@@ -47,7 +47,7 @@ func (s *Server) feedRoutes() {
 		return huma.Operation{
 			OperationID: id, Method: http.MethodGet, Path: path, Summary: summary,
 			Description: "Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. " +
-				"410 means that there is no way on from that number: a chat was deleted after it, and its changes with it, or it is of another data folder. " +
+				"410 means that there is no way on from that number: a chat was deleted after it, and its changes with it, it is of what a restored backup has replaced, or of another data folder. " +
 				"The problem carries what to begin anew with, a snapshot or an overview, and the seq to follow from. An event state tells that the server can store nothing, and when it can again. Comments, or heartbeat lines, come when nothing else does. " +
 				"Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.",
 			Responses: map[string]*huma.Response{"200": {Description: "One change or delta after another", Content: map[string]*huma.MediaType{
@@ -155,6 +155,13 @@ func (s *Server) since(ctx context.Context, in FeedInput, f store.Filter, last i
 	}
 	if since > last {
 		return 0, s.gone(ctx, f, "ahead", fmt.Sprintf("change %d does not exist, the newest is %d: the number is of another data folder", since, last))
+	}
+	replaced, err := s.cfg.Store.Replaced(ctx, since)
+	if err != nil {
+		return 0, err
+	}
+	if replaced && since > 0 {
+		return 0, s.gone(ctx, f, "restored", fmt.Sprintf("change %d is of what a restored copy has replaced", since))
 	}
 	if f.User != "" && since > 0 {
 		missing, err := s.cfg.Store.DeletedAfter(ctx, f.User, since)

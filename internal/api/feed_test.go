@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/api"
 	"github.com/cadre-dev/cadre/internal/api/wire"
 	"github.com/cadre-dev/cadre/internal/store"
+	"github.com/cadre-dev/cadre/internal/store/sqlite"
 )
 
 // follower is a client of server-sent events.
@@ -245,6 +247,47 @@ func TestPausesAreTold(t *testing.T) {
 	told(sse, `{"event":"state"}`)
 	told(late, `{"event":"state"}`)
 	line(`{"event":"state"}`)
+}
+
+// TestRestored: who followed what a restored copy has replaced begins anew, also
+// when there are more changes by then than it had seen.
+func TestRestored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var snap wire.Snapshot
+	w.want(http.StatusCreated, http.MethodPost, chats, wire.NewChat{Title: "Kept"}).into(t, &snap)
+	rename := func(times int) {
+		for i := range times {
+			title := fmt.Sprint("Title ", i)
+			w.want(http.StatusOK, http.MethodPatch, chats+"/"+snap.Chat.ID, wire.SetChat{Title: &title})
+		}
+	}
+	file, fine := filepath.Join(w.dir, "copy.db"), func(*sqlite.Store) error { return nil }
+	w.ok(w.app.Store.Backup(t.Context(), file, false, fine))
+	kept := w.newest()
+	rename(3)
+	lost := w.newest()
+	w.close()
+	_, err := sqlite.Restore(t.Context(), filepath.Join(w.dir, "data"), file, fine)
+	w.ok(err)
+	w.open()
+	rename(5)
+	for _, path := range []string{"/v1/users/me", chats + "/" + snap.Chat.ID} {
+		var p wire.Problem
+		w.want(http.StatusGone, http.MethodGet, fmt.Sprintf("%s/changes?since=%d", path, lost), nil).into(t, &p)
+		if p.Code != "restored" || p.Seq != w.newest() || (p.Snapshot == nil) == (p.Overview == nil) {
+			t.Errorf("%s: %+v", path, p)
+		}
+		f := w.follow(t, w.token, fmt.Sprintf("%s/changes?since=%d", path, kept))
+		for last := kept; last < w.newest(); {
+			c := f.next(t)
+			if c.Prev != last || c.Seq <= lost {
+				t.Errorf("%s: change %d follows %d, not %d", path, c.Seq, c.Prev, last)
+			}
+			last = c.Seq
+		}
+		f.close()
+	}
 }
 
 // TestSections: what is asked for comes, and nothing else; lines are as the

@@ -26,6 +26,9 @@ type Lists interface {
 	// DeletedAfter tells whether a chat of the user was deleted by a change
 	// after number since, so that changes before it are missing.
 	DeletedAfter(ctx context.Context, user string, since int64) (bool, error)
+	// Replaced tells whether number since was given before a restore to a
+	// change that is no longer there.
+	Replaced(ctx context.Context, since int64) (bool, error)
 }
 
 // Window bounds a page: up to Limit rows after the cursor, and no more once

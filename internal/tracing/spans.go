@@ -126,7 +126,8 @@ func (t *Tracer) modelCall(ctx context.Context, chat string, c store.ModelCall) 
 			attribute.String("cadre.model_call.id", c.ID), attribute.String("cadre.model_call.status", c.Status)),
 	}
 	if c.Answered != "" {
-		s.attributes = append(s.attributes, semconv.GenAIResponseModel(c.Answered))
+		by, _, _ := strings.Cut(c.Answered, ":/") // of a script: not the name of its file
+		s.attributes = append(s.attributes, semconv.GenAIResponseModel(by))
 	}
 	if c.WaitedMS > 0 {
 		s.attributes = append(s.attributes, attribute.Float64("cadre.model_call.wait_seconds", float64(c.WaitedMS)/1000))

@@ -197,6 +197,9 @@ func (t *tail) document(chat string, c code) (*store.Document, error) {
 	if c.letter == touchedDeleted {
 		return &store.Document{Collection: "orch-chats", ID: c.gone.chat, Deleted: true}, nil
 	}
+	if c.letter == touchedGap {
+		return nil, nil
+	}
 	key := docKey{c.letter, c.n, c.user}
 	if d, ok := t.docs[key]; ok {
 		return d, nil

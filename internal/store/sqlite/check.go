@@ -21,7 +21,7 @@ type check struct {
 const (
 	integritySQL = `PRAGMA integrity_check(100)`
 	numbersSQL   = `SELECT count(*), ifnull(max(id), 0) FROM events`
-	deletionsSQL = `SELECT touched FROM events WHERE chat IS NULL AND agent IS NULL AND touched LIKE '%D%'`
+	deletionsSQL = `SELECT touched FROM events WHERE chat IS NULL AND agent IS NULL AND (touched LIKE '%D%' OR type = '` + restored + `')`
 )
 
 // checks do not ask whether the user of a chat is known: a store for one
@@ -135,7 +135,7 @@ func (r *reader) numbers(found []string) ([]string, error) {
 	err = r.query(deletionsSQL, nil, func(c *columns) error {
 		codes, err := parseTouched(c.text())
 		for _, code := range codes {
-			deleted += code.gone.events
+			deleted += code.gone.events + code.gap.skipped
 		}
 		return err
 	})
@@ -143,7 +143,7 @@ func (r *reader) numbers(found []string) ([]string, error) {
 		return found, err
 	}
 	if missing := last - count - deleted; missing != 0 {
-		found = append(found, fmt.Sprintf("the log has %d events and %d were deleted with their chats, but the newest has number %d: %d are missing",
+		found = append(found, fmt.Sprintf("the log has %d events and %d were deleted with their chats or left out by a restore, but the newest has number %d: %d are missing",
 			count, deleted, last, missing))
 	}
 	return found, nil

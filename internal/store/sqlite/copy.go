@@ -155,6 +155,9 @@ func Restore(ctx context.Context, dir, file string, sound func(*Store) error) (a
 	if err := looked(fresh, sound); err != nil {
 		return "", err
 	}
+	if err := renumber(fresh, name); err != nil {
+		return "", failure("numbering what comes after the copy", err)
+	}
 	if aside, err = setAside(name); err != nil {
 		return "", fmt.Errorf("keeping the present database: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -147,6 +148,54 @@ func TestRestore(t *testing.T) {
 	commit(t, s, chatBatch("next"))
 	if err := looked(aside, wants(t, "new")); err != nil {
 		t.Error("what was there before:", err)
+	}
+}
+
+// TestRestoreNumbers: no number is given twice, and those that a restore has made
+// void are known.
+func TestRestoreNumbers(t *testing.T) {
+	t.Parallel()
+	for what, test := range map[string]struct {
+		foreign bool
+		void    []int64
+		good    []int64
+	}{
+		"an earlier state": {void: []int64{2, 3}, good: []int64{0, 1, 4, 5}},
+		"another folder":   {foreign: true, void: []int64{1, 2, 3}, good: []int64{4, 5}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			dir, file := t.TempDir(), filepath.Join(t.TempDir(), "copy.db")
+			s := opened(t, dir)
+			commit(t, s, chatBatch("first")) // 1
+			if err := s.Backup(t.Context(), file, false, wants(t, "first")); err != nil {
+				t.Fatal(err)
+			}
+			if test.foreign {
+				file = newCopy(t, "other")
+			}
+			commit(t, s, chatBatch("second")) // 2
+			commit(t, s, chatBatch("third"))  // 3
+			mustClose(t, s)
+			if _, err := Restore(t.Context(), dir, file, wants(t)); err != nil { // 4
+				t.Fatal(err)
+			}
+			s = opened(t, dir)
+			commit(t, s, chatBatch("fourth")) // 5
+			changes, upTo, err := s.Changes(t.Context(), 0, 0, store.Filter{})
+			if err != nil || upTo != 5 || len(changes) != 3 || changes[1].Type != restored || changes[1].Seq != 4 || changes[1].Docs != nil || changes[2].Seq != 5 {
+				t.Errorf("the changes up to %d: %+v, %v", upTo, changes, err)
+			}
+			for _, since := range append(test.void, test.good...) {
+				got, err := s.Replaced(t.Context(), since)
+				if err != nil || got != slices.Contains(test.void, since) {
+					t.Errorf("number %d is void: %v, %v", since, got, err)
+				}
+			}
+			if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
+				t.Errorf("the check says %q, %v", found, err)
+			}
+		})
 	}
 }
 

@@ -24,6 +24,7 @@ const (
 	touchedDeleted   = 'D'
 	touchedReadMark  = 'S' // the row is that of the chat
 	touchedSettings  = 'U' // with the user
+	touchedGap       = 'G' // left by a restore
 )
 
 // touch notes that the entry in hand changed the row n.
@@ -61,6 +62,7 @@ type code struct {
 	n      int64
 	gone   deletion // for touchedDeleted
 	user   string   // for touchedSettings
+	gap    gap      // for touchedGap
 }
 
 // parseTouched reads the column, each document once.
@@ -74,6 +76,8 @@ func parseTouched(s string) ([]code, error) {
 			c.gone, err = parseDeletion(field[1:])
 		case touchedSettings:
 			c.user, err = url.QueryUnescape(field[1:])
+		case touchedGap:
+			_, err = fmt.Sscanf(field[1:], "%d,%d", &c.gap.skipped, &c.gap.void)
 		default:
 			c.n, err = strconv.ParseInt(field[1:], 10, 64)
 		}

@@ -346,6 +346,9 @@ func testDeletedAfter(s *suite, l Served) {
 		got, err := l.DeletedAfter(s.ctx(), test.user, test.since)
 		s.ok(err)
 		s.equal(got, test.want, fmt.Sprintf("whether something of %s was deleted after %d", test.user, test.since))
+		replaced, err := l.Replaced(s.ctx(), test.since)
+		s.ok(err)
+		s.equal(replaced, false, fmt.Sprintf("whether a restore has made %d void", test.since))
 	}
 }
 
