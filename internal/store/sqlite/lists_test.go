@@ -36,6 +36,7 @@ func TestListsAreIndexed(t *testing.T) {
 		"keys of user":      selecting(keysOfUserSQL),
 		"audit":             selecting(auditsSQL),
 		"read mark":         selecting(readMarkSQL),
+		"restored":          selecting(replacedSQL),
 	}
 	for name, q := range queries {
 		r := &reader{conn: s.writer.conn}
