@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -131,6 +132,30 @@ func TestAnswersAreStored(t *testing.T) {
 		"local inbox.answer "+client.ChatOf(first.ID)+".1-i1 (question declined) from command line",
 		"local inbox.answer "+client.ChatOf(first.ID)+".1-i2 (approval denied once) from command line")
 	f.run(exitUsage, "inbox", "allow", "nope").wants(t, "there is no inbox item")
+	f.sound()
+}
+
+// TestWorkIsTold: what a run leaves to decide about is told at its end, and
+// decided by the inbox.
+func TestWorkIsTold(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "--allow-empty", "-m", "begin"}} {
+		cmd := exec.CommandContext(t.Context(), "git", args...)
+		cmd.Dir = f.work
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	r := f.run(0, "run", "--permissions", "trusted", "--model", script(t, "worktree.yaml"), "go")
+	i := f.waiting()
+	r.wants(t, "It is written.", "main/general has left work to decide about: 1 file, +1 -0: new.txt", "inbox settle "+i.ID+" accept")
+	f.run(0, "inbox").wants(t, "1 file, +1 -0: new.txt", "without an answer: kept until decided")
+	f.run(exitUsage, "inbox", "settle", i.ID, "apply").wants(t, "accept, merge, keep or discard")
+	f.run(exitUsage, "inbox", "allow", i.ID).wants(t, "say accept, merge, keep or discard")
+	f.run(0, "inbox", "settle", i.ID, "accept")
+	f.run(exitFailed, "inbox", "settle", i.ID, "discard").wants(t, "no longer waits", "accepted by")
+	f.has("new.txt", "new\n")
 	f.sound()
 }
 

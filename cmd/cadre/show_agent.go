@@ -55,7 +55,11 @@ func (s *shower) agent(ctx context.Context, id string) error {
 func (s *shower) agentText(t *view.Tree, a *view.Agent, transcript *view.Transcript, asOf time.Time) (string, error) {
 	var b strings.Builder
 	sum := a.Sum()
-	fmt.Fprintf(&b, "%s\nagent %s · role %s · %s · %s · %s · %s · %s tokens · %s\n", view.Clean(a.Path), a.ID, view.Clean(a.Role), view.Clean(a.Model),
+	model := ""
+	if a.Model != "" { // a run of a tool has none
+		model = " · " + view.Clean(a.Model)
+	}
+	fmt.Fprintf(&b, "%s\nagent %s · role %s%s · %s · %s · %s · %s tokens · %s\n", view.Clean(a.Path), a.ID, view.Clean(a.Role), model,
 		view.Word(a.Status), view.Duration(t.Elapsed(a, asOf)), counted(a.Turns, "turn"), view.Tokens(sum.Tokens), view.Money(sum.Cost, !sum.Unpriced))
 	said := "" // the newest reply
 	incidents := transcript.Incidents()

@@ -58,7 +58,25 @@ func (s *session) finish(ctx context.Context, o agent.Outcome) error {
 	if err := s.out.done(s.tree, done, o); err != nil {
 		return err
 	}
+	if err := s.tellWork(ctx); err != nil {
+		return err
+	}
 	return s.outcome(done, o)
+}
+
+// tellWork tells what agents have left in worktrees for the user to decide
+// about: nothing of it is in the folder yet.
+func (s *session) tellWork(ctx context.Context) error {
+	items, err := s.host.inbox(ctx, s.chat)
+	if err != nil {
+		return fmt.Errorf("reading the inbox: %w", err)
+	}
+	for _, i := range items {
+		if i.Kind == "worktree" && i.Status == "open" && !s.o.json {
+			fmt.Fprintf(s.cmd.ErrOrStderr(), "%s: %s\n  decide: %s (or merge, keep, discard)\n", view.ItemHead(i), view.Cut(view.ItemLine(i), 100), s.g.command("inbox", "settle", i.ID, "accept"))
+		}
+	}
+	return nil
 }
 
 // outcome is what the command ends with: why the run did not complete, what was

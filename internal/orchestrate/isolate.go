@@ -81,6 +81,6 @@ func (p *Performer) Inspect(ctx context.Context, job engine.Job) agent.Event {
 	}
 	return agent.WorkInspected{
 		Action: work.Diff, Detail: detail,
-		Reason: fmt.Sprintf("%d files changed on branch %s: accept, merge, keep or discard", len(work.Files), work.Branch),
+		Reason: fmt.Sprintf("%s on branch %s: accept, merge, keep or discard", work.Stat, work.Branch),
 	}
 }

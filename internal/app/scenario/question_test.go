@@ -274,6 +274,54 @@ func TestChoices(t *testing.T) {
 	})
 }
 
+// TestDeepQuestion: an agent of an agent asks; the user answers in the main
+// chat, and the answer reaches the one that asked. It survives a kill at each
+// step.
+func TestDeepQuestion(t *testing.T) {
+	t.Parallel()
+	killedEverywhere(t, func() (setup, func(*world)) {
+		g := &gates{}
+		return setup{Tools: tools(g.tool()), Script: `
+agents:
+  - match: {role: consult}
+    turns:
+      - ` + cannotSay + `
+  - match: {role: main}
+    turns:
+      - when: {user: It is 2024}
+        calls: [{tool: reply_to_agent, input: {agent: main/general/general-2, answer: It is 2024}}]
+      - when: {result: has the answer}
+        text: I've told it.
+      - when: {result: sub_agent_results}
+        text: "Got: {{last_result}}"
+      - calls: [{tool: delegate_to_agent, input: {role: general, task: upper, background: true}}]
+      - text: It is at work.
+  - match: {task: upper}
+    turns:
+      - calls: [{tool: delegate_to_agent, input: {role: general, task: lower}}]
+      - calls: [{tool: submit_result, input: {result: "{{last_result}}"}}]
+  - match: {task: lower}
+    turns:
+      - calls: [{tool: ask_user, input: {question: Which year?}}]
+      - calls: [{tool: mcp__test__hold, input: {name: "papers of {{last_result}}"}}]
+      - calls: [{tool: submit_result, input: {result: "{{last_result}}"}}]
+`}, func(w *world) {
+				w.say("go")
+				w.reads("It is at work.")
+				i := w.item("question", "k.1.1")
+				if i.Path != "main/general/general-2" || w.task("k.1.1").Status != "waiting" || w.task("k.1").Status != "running" {
+					w.Errorf("%s asks; the tasks are %s and %s", i.Path, w.task("k.1.1").Status, w.task("k.1").Status)
+				}
+				w.say("It is 2024")
+				w.reads("I've told it.")
+				g.let("papers of It is 2024")
+				w.reads("reply: Got:")
+				w.rest()
+				w.wants("main/general/general-2 (agent k.1.1, item k.1.1-i1) asks: Which year?", "papers of It is 2024")
+			}
+	})
+}
+
 // TestTwentyAsk: twenty agents that all ask at once are answered through one
 // chat: one message answers several, the rest go on waiting.
 func TestTwentyAsk(t *testing.T) {
