@@ -194,18 +194,18 @@ func (s *session) typed(ctx context.Context, line string) error {
 	if line == "" {
 		return nil
 	}
-	if name, ok := strings.CutPrefix(line, "/stop"); ok {
-		return s.stopNamed(ctx, strings.TrimSpace(name))
+	if name, ok := ordered(line, "/stop"); ok {
+		return s.stopNamed(ctx, name)
 	}
-	if name, ok := strings.CutPrefix(line, "/model"); ok {
-		said, err := s.useModel(ctx, strings.TrimSpace(name))
+	if name, ok := ordered(line, "/model"); ok {
+		said, err := s.useModel(ctx, name)
 		if err != nil {
 			return err
 		}
 		return s.out.note(said)
 	}
-	if text, ok := strings.CutPrefix(line, "/say "); ok {
-		return s.say(ctx, strings.TrimSpace(text))
+	if text, ok := ordered(line, "/say"); ok && text != "" {
+		return s.say(ctx, text)
 	}
 	k := slices.IndexFunc(s.items, func(i store.Item) bool { return i.ID == s.asking })
 	if k < 0 {
@@ -245,6 +245,12 @@ func (s *session) typed(ctx context.Context, line string) error {
 		return err
 	}
 	return s.askNext()
+}
+
+// ordered tells whether a line is an order, and returns what stands behind it.
+func ordered(line, order string) (rest string, ok bool) {
+	word, rest, _ := strings.Cut(line, " ")
+	return strings.TrimSpace(rest), word == order
 }
 
 // names tells whether a line is for an agent that it names: then it is no
@@ -358,7 +364,11 @@ func readAnswer(i store.Item, line string) (a orchestrate.Answer, ok bool, err e
 		text, err := fieldsOf(i.Action, line)
 		return orchestrate.Answer{Text: text}, true, err
 	}
-	return orchestrate.Answer{Text: chosen(view.Questions(i.Action), line)}, true, nil
+	questions := view.Questions(i.Action)
+	if _, err := strconv.Atoi(line); err == nil && len(questions) > 1 {
+		return a, true, fmt.Errorf("it asks %d questions: answer each, with a semicolon between the answers", len(questions))
+	}
+	return orchestrate.Answer{Text: chosen(questions, line)}, true, nil
 }
 
 // chosen turns the numbers of choices into their labels. Several questions are

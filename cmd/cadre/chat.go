@@ -72,12 +72,12 @@ func (s *session) talk(ctx context.Context, turn func(context.Context) error) er
 			if text == "" {
 				continue
 			}
-			if strings.HasPrefix(text, "/stop") {
+			if _, ok := ordered(text, "/stop"); ok {
 				fmt.Fprintln(s.cmd.ErrOrStderr(), "Nothing is at work.")
 				continue
 			}
-			if name, ok := strings.CutPrefix(text, "/model"); ok {
-				said, err := s.useModel(ctx, strings.TrimSpace(name))
+			if name, ok := ordered(text, "/model"); ok {
+				said, err := s.useModel(ctx, name)
 				if err != nil {
 					return err
 				}

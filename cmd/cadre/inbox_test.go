@@ -213,6 +213,14 @@ func TestReadAnswer(t *testing.T) {
 	if _, _, err := readAnswer(store.Item{Kind: "elicitation", Action: `{"schema":{"properties":{"a":{},"b":{}}}}`}, "x"); err == nil {
 		t.Error("one text for two values was taken")
 	}
+	if _, _, err := readAnswer(question(`{"questions":[{"question":"a?","options":["x"]},{"question":"b?","options":["y"]}]}`), "1"); err == nil {
+		t.Error("one number for two questions was taken")
+	}
+	for line, want := range map[string]string{"/model": " true", "/model  a/b ": "a/b true", "/models": " false", "say /model x": "/model x false"} {
+		if rest, ok := ordered(line, "/model"); fmt.Sprint(rest, " ", ok) != want {
+			t.Errorf("%q is an order: %q %v, want %q", line, rest, ok, want)
+		}
+	}
 	if text := view.ItemAction(question(`{"question":"a?","options":["x"]}`)); !strings.Contains(text, "1. x") {
 		t.Errorf("shown: %q", text)
 	}
