@@ -25,6 +25,9 @@ Ctrl-C stops all the work under way, Ctrl-D or /quit leaves; what is unfinished
 then is gone on with by cadre run --resume.`,
 		Example: "  cadre chat\n  cadre chat --chat k3f9xw2m1a\n  cadre chat \"What is in this folder?\"",
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
+			if err := o.asStarted(cmd, "cwd", "role"); err != nil {
+				return err
+			}
 			if !isTerminal(cmd.InOrStdin()) {
 				return usage("cadre chat needs a terminal; in a script, use cadre run")
 			}

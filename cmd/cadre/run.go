@@ -131,15 +131,24 @@ func completeRoles(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// asStarted refuses flags that only a new chat can be given.
+func (o *runOptions) asStarted(cmd *cobra.Command, flags ...string) error {
+	if o.chat == "" && !o.resume {
+		return nil
+	}
+	for _, name := range flags {
+		if cmd.Flags().Changed(name) {
+			return usage("--%s is for a new chat: one that exists keeps what it was started with", name)
+		}
+	}
+	return nil
+}
+
 // check reads the prompt and refuses what cannot be meant.
 func (o *runOptions) check(cmd *cobra.Command, args []string) error {
 	set := cmd.Flags().Changed
-	if o.chat != "" || o.resume {
-		for _, name := range []string{"cwd", "role", "max-turns", "max-duration", "max-cost"} {
-			if set(name) {
-				return usage("--%s is for a new chat: one that exists keeps what it was started with", name)
-			}
-		}
+	if err := o.asStarted(cmd, "cwd", "role", "max-turns", "max-duration", "max-cost"); err != nil {
+		return err
 	}
 	o.json = o.json || o.events
 	switch {

@@ -278,6 +278,7 @@ func TestUsage(t *testing.T) {
 		{"run --resume x", "without a new prompt"},
 		{"run --resume --chat c --model offline", "--model is for a new message"},
 		{"run --resume --max-turns 3", "--max-turns is for a new chat"},
+		{"chat --chat c --role coder", "--role is for a new chat"},
 		{"run --max-turns 0 x", "at least 1"},
 		{"run --max-turns x x", "invalid argument"},
 		{"run --max-duration -1s x", "positive time"},
