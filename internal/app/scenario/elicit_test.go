@@ -6,9 +6,11 @@ package scenario_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
 	"github.com/cadre-dev/cadre/internal/permission"
 	"github.com/cadre-dev/cadre/internal/tool"
@@ -93,6 +95,25 @@ func TestElicitation(t *testing.T) {
 		w.end()
 		w.wants(`result of mcp__test__form: fields {"name":"Ann"}`)
 	})
+}
+
+// TestElicitationSurvivesKills: wherever the process is killed, the tool gets
+// an answer in the end; how often it had to ask may differ.
+func TestElicitationSurvivesKills(t *testing.T) {
+	t.Parallel()
+	const filled = `result of mcp__test__form: fields {"name":"Ann"}`
+	killed(t, always(setup{Script: filling, Tools: tools(form())}, func(w *world) {
+		w.say("go")
+		w.until("it is filled in", func() bool {
+			for _, i := range w.inbox() {
+				_, err := w.app.Inbox.Answer(w.Context(), i.ID, orchestrate.Answer{By: "ann", Text: `{"name":"Ann"}`})
+				if err != nil && !errors.Is(err, orchestrate.ErrAnswered) && !errors.Is(err, engine.ErrClosed) {
+					w.Error(err)
+				}
+			}
+			return strings.Contains(w.transcript(), filled)
+		})
+	}), func(_, got string) bool { return strings.Contains(got, filled) })
 }
 
 // TestMessageWhileApprovalWaits: neither is lost: the approval goes on

@@ -19,6 +19,13 @@ import (
 // first message to the last.
 func killedEverywhere(t *testing.T, tell func() (setup, func(*world))) {
 	t.Helper()
+	killed(t, tell, func(want, got string) bool { return got == want || interrupted(got) })
+}
+
+// killed lives a story as killedEverywhere does; same tells whether a killed
+// life ended as well as the undisturbed one.
+func killed(t *testing.T, tell func() (setup, func(*world)), same func(want, got string) bool) {
+	t.Helper()
 	var points atomic.Int64
 	s, live := tell()
 	w := begin(t, s)
@@ -41,7 +48,7 @@ func killedEverywhere(t *testing.T, tell func() (setup, func(*world))) {
 			live(w)
 			w.end()
 			got := w.transcript()
-			if got != want && !interrupted(got) {
+			if !same(want, got) {
 				t.Errorf("it ends otherwise than undisturbed:\n%s", difference(want, got))
 			}
 		})
