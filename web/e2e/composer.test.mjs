@@ -46,6 +46,10 @@ test("agents and commands are completed, a draft survives a reload, a search fin
   assert.match(await box.inputValue(), /^@general-\d $/);
   await box.fill("/ti");
   await tab.getByRole("listbox", { name: "Suggestions" }).getByText("/timeline").waitFor();
+  await tab.keyboard.press("Tab");
+  await tab.getByRole("region", { name: "Timeline" }).waitFor();
+  assert.equal(await box.inputValue(), "");
+  await tab.getByRole("button", { name: "Close the panel" }).click();
   await box.fill("not yet sent");
   await tab.reload();
   await tab.waitForFunction(() => [...document.querySelectorAll("textarea")].some((t) => t.value === "not yet sent"));
@@ -57,6 +61,22 @@ test("agents and commands are completed, a draft survives a reload, a search fin
   assert.deepEqual(errors, []);
   await context.close();
   await world.api("POST", `users/me/orch-chats/${id}/stop`);
+});
+
+test("a chat begins with the role and the model that were picked", async () => {
+  const { tab, errors, context } = await world.window("/");
+  await tab.getByRole("button", { name: "Role of the orchestrator" }).click();
+  await tab.getByRole("menuitemradio", { name: /^General/ }).click();
+  await tab.getByRole("button", { name: "Model", exact: true }).click();
+  await tab.getByRole("combobox").fill("offline");
+  await tab.getByRole("option", { name: /^offline/ }).click();
+  await tab.getByRole("textbox", { name: "Message" }).fill("Count the files in this folder");
+  await tab.getByRole("button", { name: "Send" }).click();
+  await tab.getByText(/There are \d+ files/).waitFor();
+  const { chat } = await world.api("GET", `users/me/${new URL(tab.url()).pathname.replace("/chats/", "orch-chats/")}`);
+  assert.deepEqual([chat.role, chat.model], ["general", "offline"]);
+  assert.deepEqual(errors, []);
+  await context.close();
 });
 
 test("messages sent meanwhile are queued, and read in their order", async () => {

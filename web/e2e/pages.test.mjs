@@ -39,3 +39,36 @@ for (const [name, options] of [
     assert.deepEqual(errors, []);
     await context.close();
   });
+
+test("a phone: the chats in a sheet, panels over the page, what waits and a lost connection seen without either", async () => {
+  const { tab, context } = await world.window(`/chats/${chat}`, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
+  await tab.getByText("The note is written.").waitFor();
+  await tab.getByRole("button", { name: "More", exact: true }).click();
+  await tab.getByRole("menuitem", { name: "Cost" }).click();
+  const panel = tab.getByRole("complementary", { name: "Details" });
+  await panel.getByRole("region", { name: "Cost" }).waitFor();
+  assert.equal((await panel.boundingBox()).width, 390);
+  await sound(tab, "cost on a phone");
+  await panel.getByRole("tab", { name: "Inspector" }).click();
+  await panel.getByRole("tab", { name: "Model calls" }).click();
+  await panel.getByRole("region", { name: "Model calls" }).waitFor();
+  await shot(tab, "model-calls-on-a-phone");
+  await panel.getByRole("button", { name: "Close the panel" }).click();
+
+  const asks = await world.chat(script("asks"), "Ask me");
+  const chats = tab.getByRole("button", { name: "Show the chats, 1 waiting" });
+  await chats.click();
+  await sound(tab, "the sheet of chats on a phone");
+  await tab.getByRole("navigation", { name: "Chats" }).getByRole("link").filter({ hasText: "Ask me" }).click();
+  await tab.getByRole("navigation", { name: "Chats" }).waitFor({ state: "detached" });
+  await tab.getByRole("group", { name: "Which systems shall it run on?" }).waitFor();
+  await sound(tab, "a question on a phone");
+  await world.kill();
+  await tab.getByText("Not connected").waitFor();
+  await shot(tab, "not-connected-on-a-phone");
+  await world.serve();
+  await tab.getByText("Not connected").waitFor({ state: "detached" });
+  await world.api("POST", `users/me/orch-chats/${asks}/stop`);
+  await tab.getByText("You stopped it.").waitFor();
+  await context.close();
+});

@@ -22,10 +22,18 @@ test("the inspector shows what an agent saw, said and did", async () => {
   await panel.getByText("Write the note and have it checked.").first().waitFor();
   await panel.getByRole("button", { name: /writing note\.txt/ }).click();
   await panel.getByRole("group", { name: "Changes" }).getByText("a first line").waitFor();
+  await panel.getByText(/Write · write · turn 2 .* took \d/).waitFor();
+  await panel.getByText("Output").waitFor();
+  const link = panel.getByRole("link", { name: "caused by your message" });
+  assert.match(await link.getAttribute("href"), new RegExp(`^/chats/${chat}\\?message=`));
   await shot(tab, "inspector");
   await panel.getByRole("tab", { name: "Model calls" }).click();
   await panel.getByRole("columnheader", { name: "Cache" }).waitFor();
   await panel.getByText("50%").first().waitFor();
+  const calls = panel.getByRole("region", { name: "Model calls" });
+  await calls.getByText("503").first().waitFor(); // a try that failed, and why
+  const row = await calls.getByRole("row").last().innerText();
+  assert.match(row, /\d+ m?s\s+\d+ m?s\s+(\$[\d.]+|unknown)$/, "the time to the first token, the whole time, the cost");
   await shot(tab, "model-calls");
   await sound(tab, "model calls");
   await panel.getByRole("tab", { name: "Prompt" }).click();
@@ -51,6 +59,12 @@ test("the inspector shows what an agent saw, said and did", async () => {
 test("steps, timeline, cost and roles", async () => {
   const { tab, errors, context } = await world.window(`/chats/${chat}?panel=steps`);
   await tab.getByRole("region", { name: "Steps" }).getByText("running true").waitFor();
+  const steps = tab.getByRole("region", { name: "Steps" });
+  const group = steps.getByRole("button", { name: /^completed researcher/ });
+  await steps.getByText("searching for package").waitFor();
+  await group.click();
+  await steps.getByText("searching for package").waitFor({ state: "detached" });
+  await group.click();
   await shot(tab, "steps");
   await sound(tab, "steps");
   await tab.getByRole("tab", { name: "Timeline" }).click();
@@ -86,10 +100,23 @@ test("steps, timeline, cost and roles", async () => {
   await cost.getByRole("list", { name: "Cost by agent" }).getByText("main/coder/tester").waitFor();
   await cost.getByRole("tab", { name: "Role" }).click();
   await cost.getByRole("list", { name: "Cost by role" }).getByText("tester").waitFor();
+  await cost.getByRole("tab", { name: "Model" }).click();
+  await cost.getByRole("list", { name: "Cost by model" }).getByText("story").waitFor();
+  await cost.getByRole("tab", { name: "Day" }).click();
+  await cost
+    .getByRole("list", { name: "Cost by day" })
+    .getByText(/^\d{4}-\d{2}-\d{2}$/)
+    .waitFor();
+  await cost.getByRole("img", { name: /^It grew to .* in / }).waitFor();
   await shot(tab, "cost");
   await sound(tab, "cost");
   await tab.getByRole("tab", { name: "Roles" }).click();
   await tab.getByRole("heading", { name: "Task planner" }).waitFor();
+  const coder = tab.getByRole("listitem").filter({ has: tab.getByRole("heading", { name: "Coder", exact: true }) });
+  assert.match(
+    await coder.innerText(),
+    /coder[\s\S]*30 turns · 5 min[\s\S]*Writes and changes code[\s\S]*Model\s+default[\s\S]*Tools\s+Read[\s\S]*From\s+built-in/,
+  );
   await shot(tab, "roles");
   await sound(tab, "roles");
   assert.deepEqual(errors, []);

@@ -56,6 +56,14 @@ test("nested delegation, a question answered from the chat, approvals at depth 2
   await shot(one.tab, "waiting");
   await shot(two.tab, "inbox");
 
+  const inspector = await world.tab(two.context, `/chats/${id}/agents/${id}.2`);
+  const banner = inspector.tab.locator("[data-kind=question]").filter({ hasText: "Which identity provider is it?" });
+  await banner.waitFor();
+  const lanes = await world.tab(two.context, `/chats/${id}?panel=timeline`);
+  const waits = lanes.tab.getByRole("region", { name: "Timeline" }).getByRole("img", { name: /^waits for you: (question|approval)/ });
+  await waits.nth(1).waitFor();
+  await lanes.tab.close();
+
   await card(two.tab).getByRole("button", { name: "Allow once" }).click();
   await card(one.tab).waitFor({ state: "detached" });
   await card(third.tab).waitFor({ state: "detached" });
@@ -63,6 +71,7 @@ test("nested delegation, a question answered from the chat, approvals at depth 2
   await one.tab.getByRole("button", { name: "Reply in the chat" }).click();
   await one.tab.getByLabel("Answer to main/researcher").fill("Keycloak, version 26");
   await one.tab.keyboard.press("Enter");
+  await banner.waitFor({ state: "detached" });
   await one.tab.getByText("All parts are in.").waitFor();
   await one.tab.getByText("answered by you: Keycloak, version 26").waitFor();
   await two.tab.getByText("Nothing waits for you").waitFor();
@@ -75,7 +84,7 @@ test("nested delegation, a question answered from the chat, approvals at depth 2
     0,
     "what a model writes is no part of the page",
   );
-  assert.deepEqual([...one.errors, ...two.errors, ...third.errors], []);
+  assert.deepEqual([...one.errors, ...two.errors, ...third.errors, ...inspector.errors, ...lanes.errors], []);
   await one.context.close();
   await two.context.close();
 });
@@ -104,6 +113,10 @@ test("one of three is stopped, the others go on", async () => {
   const { tab, errors, context } = await world.window(`/chats/${id}`);
   const agents = tab.getByRole("list", { name: "Agents" });
   await agents.getByRole("listitem").nth(2).waitFor();
+  await agents.getByRole("button", { name: /^general-3, thinking/ }).click();
+  const panel = tab.getByRole("complementary", { name: "Details" });
+  await panel.getByRole("log").getByText("Working").waitFor(); // what it says is seen while it says it
+  await panel.getByRole("button", { name: "Close the panel" }).click();
   await tab.getByRole("button", { name: "Stop general-2" }).click();
   await agents.getByRole("button", { name: /^general-2, cancelled/ }).waitFor();
   assert.equal(await agents.getByRole("button", { name: /^general(-3)?, thinking/ }).count(), 2);

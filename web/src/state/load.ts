@@ -8,7 +8,7 @@ import type { State } from "./model";
 import { apply, hear, mergeAgents, mergeChats, mergeItems, mergeMessages, mergeModelCalls, mergeTasks, mergeToolCalls } from "./reduce";
 import { browserSharing, share } from "./share";
 import { sentence } from "../text/format";
-import { read, update, write } from "./store";
+import { flush, read, update, write } from "./store";
 
 const pageOfMessages = 200;
 
@@ -47,6 +47,7 @@ export async function start(): Promise<void> {
       all(api.inbox),
     ]);
     update((s) => mergeItems(mergeChats({ ...s, me }, [...chats.items, ...archived.items]), items));
+    flush(); // what is said to be there is there
     write({ ready: true, broken: "", stranger: false, moreChats: chats.next ?? "" });
     const options = { url: api.userFeed(), since: me.seq, on: take, link: showLink, gone: anew };
     userFeed = sharing ? share({ ...options, ...sharing, missed: () => void start() }) : subscribe(options);
@@ -102,6 +103,7 @@ export async function openChat(chat: string): Promise<void> {
       next = mergeMessages(withoutGap(mergeItems(next, items), chat, messages.items), chat, messages.items);
       return mergeToolCalls(next, chat, calls.items);
     });
+    flush();
     olderCalls.set(chat, calls.next ?? "");
     write((s) => ({ opened: { ...s.opened, [chat]: "ready" }, older: { ...s.older, [chat]: messages.next ?? "" } }));
     place.feed = subscribe({

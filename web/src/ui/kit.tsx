@@ -252,7 +252,7 @@ export function Menu({
         <div
           role="menu"
           aria-label={label}
-          className={`appears absolute z-40 max-h-80 min-w-48 max-w-80 overflow-auto rounded-lg border border-line bg-canvas p-1 shadow-lg ${up ? "bottom-9 left-0" : "top-9 right-0"}`}
+          className={`appears absolute z-40 max-h-80 min-w-48 max-w-[min(20rem,62vw)] overflow-auto rounded-lg border border-line bg-canvas p-1 shadow-lg ${up ? "bottom-9 left-0" : "top-9 right-0"}`}
         >
           {items.map((item) => (
             <button
