@@ -209,9 +209,13 @@ func (s *Server) listLog(ctx context.Context, in *AgentPageInput) (*body[wire.Pa
 		return nil, err
 	}
 	events, next, err := s.cfg.Store.ListEvents(ctx, store.OfAgent{Agent: in.Agent, Window: w})
+	states, unread := engine.Statuses(ctx, s.cfg.Store, in.Agent)
+	if unread != nil { // the log itself is told all the same
+		s.log.Warn("the states of an agent cannot be told", "agent", in.Agent, "err", unread)
+	}
 	entries := make([]wire.LogEntry, len(events))
 	for i, e := range events {
-		entries[i] = wire.LogEntry{Seq: e.Seq, At: e.At, Type: e.Type, Verdict: string(e.Verdict)}
+		entries[i] = wire.LogEntry{Seq: e.Seq, At: e.At, Type: e.Type, Verdict: string(e.Verdict), State: string(states[e.Seq])}
 	}
 	return pageOf(entries, next, err)
 }

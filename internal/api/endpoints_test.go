@@ -95,7 +95,15 @@ func TestEveryEndpoint(t *testing.T) {
 	}
 	get(at+"/sub-agents/"+sub+"/model-calls", nil)
 	get(at+"/sub-agents/"+sub+"/messages?order=desc&limit=1", nil)
-	get(at+"/sub-agents/"+sub+"/log", nil)
+	var log wire.Page[wire.LogEntry]
+	get(at+"/sub-agents/"+sub+"/log", &log)
+	told := map[string]bool{}
+	for _, e := range log.Items {
+		told[e.State] = true
+	}
+	if !told["thinking"] || !told["acting"] || !told["awaiting_answer"] {
+		t.Errorf("the states in the log are %v", told)
+	}
 	var prompt wire.Prompt
 	get(at+"/sub-agents/"+sub+"/prompt", &prompt)
 	if !strings.Contains(prompt.Text, "researcher") || len(prompt.Tools) == 0 {

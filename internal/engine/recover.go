@@ -81,7 +81,7 @@ func Load(ctx context.Context, s store.Store, id string) (agent.State, int, erro
 			return st, 0, fmt.Errorf("loading agent %s: %w: %w", id, store.ErrCorrupt, err)
 		}
 	}
-	st, n, err := replay(st, loaded.Events)
+	st, n, err := replay(st, loaded.Events, nil)
 	if err != nil {
 		return st, 0, fmt.Errorf("loading agent %s: %w", id, err)
 	}
@@ -89,8 +89,9 @@ func Load(ctx context.Context, s store.Store, id string) (agent.State, int, erro
 }
 
 // replay steps the applied events of a log. Whatever comes before the last
-// Migrated event was written by an older Step and is not replayed.
-func replay(st agent.State, events []store.Event) (agent.State, int, error) {
+// Migrated event was written by an older Step and is not replayed. see, if
+// given, is told the state after each of them.
+func replay(st agent.State, events []store.Event, see func(store.Event, agent.State)) (agent.State, int, error) {
 	for i := len(events) - 1; i > 0; i-- {
 		if events[i].Type == "migrated" {
 			events = events[i:]
@@ -115,9 +116,28 @@ func replay(st agent.State, events []store.Event) (agent.State, int, error) {
 		case err == nil:
 			st = next
 			n++
+			if see != nil {
+				see(e, st)
+			}
 		}
 	}
 	return st, n, nil
+}
+
+// Statuses tells what an agent was doing after each event of its log, by the
+// number of the event. Events that changed nothing, and those of before a
+// migration, are not in it.
+func Statuses(ctx context.Context, s store.Store, id string) (map[int64]agent.Status, error) {
+	events, err := s.Log(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("reading the log of %s: %w", id, err)
+	}
+	out := make(map[int64]agent.Status, len(events))
+	_, _, err = replay(agent.State{}, events, func(e store.Event, st agent.State) { out[e.Seq] = st.Status() })
+	if err != nil {
+		return nil, fmt.Errorf("replaying the log of %s: %w", id, err)
+	}
+	return out, nil
 }
 
 // Verify replays the whole log of every agent of a chat and compares the
@@ -142,7 +162,7 @@ func verifyAgent(ctx context.Context, s store.Store, id string) ([]string, error
 	if err != nil {
 		return nil, fmt.Errorf("reading the log of %s: %w", id, err)
 	}
-	replayed, _, err := replay(agent.State{}, events)
+	replayed, _, err := replay(agent.State{}, events, nil)
 	if err != nil {
 		return []string{fmt.Sprintf("%s: %v", id, err)}, nil
 	}

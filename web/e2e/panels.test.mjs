@@ -43,7 +43,10 @@ test("the inspector shows what an agent saw, said and did", async () => {
     .first()
     .waitFor();
   await panel.getByRole("tab", { name: "History" }).click();
-  await panel.getByText("model replied").first().waitFor();
+  const events = panel.getByRole("list", { name: "Events" }).getByRole("listitem");
+  await events.filter({ hasText: "model failed" }).getByText("retrying").waitFor();
+  await events.filter({ hasText: "model replied" }).first().getByText("acting").waitFor();
+  await events.last().getByText("completed").waitFor();
   await panel.getByRole("button", { name: /^tester, completed/ }).click();
   await panel.getByRole("heading", { name: "tester" }).waitFor();
   await panel.getByRole("navigation", { name: "Path" }).getByRole("link", { name: "coder" }).click();

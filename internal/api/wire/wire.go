@@ -215,6 +215,7 @@ type LogEntry struct {
 	At      int64  `json:"at"`
 	Type    string `json:"type"`
 	Verdict string `json:"verdict,omitempty" doc:"stale or refused, if it changed nothing"`
+	State   string `json:"state,omitempty" doc:"What the agent was doing from then on, as the state of an agent says it."`
 }
 
 // Me is who asks.

@@ -1,6 +1,7 @@
 // The kinds of agent there are: what each is for, may use and may spend.
 
 import { TriangleAlert } from "lucide-react";
+import { useState } from "react";
 import { api } from "../api/client";
 import type { Role } from "../api/types";
 import { clean, count, took } from "../text/format";
@@ -37,6 +38,26 @@ function Group({ title, roles }: { title: string; roles: Role[] }) {
   );
 }
 
+/** Tools with which agents deal with each other and the user; nearly every role has them. */
+const between = /_agents?$|^(ask_user|read_artifact|run_in_background|submit_result|submit_error)$/;
+
+function ToolNames({ names }: { names: readonly string[] }) {
+  const [all, setAll] = useState(false);
+  const own = names.filter((n) => !between.test(n));
+  const others = names.length - own.length;
+  if (names.length === 0) return <>none</>;
+  return (
+    <>
+      <span className="font-mono [overflow-wrap:anywhere]">{(all ? names : own).join(", ")}</span>{" "}
+      {others > 0 && !all && (
+        <button type="button" onClick={() => setAll(true)} className="text-faint underline underline-offset-2 hover:text-text">
+          and {others} to delegate, ask and report
+        </button>
+      )}
+    </>
+  );
+}
+
 function RoleCard({ role }: { role: Role }) {
   return (
     <li className="rounded-lg border border-line p-3">
@@ -51,11 +72,11 @@ function RoleCard({ role }: { role: Role }) {
         </span>
       </div>
       <p className="mt-1 text-soft">{clean(role.description)}</p>
-      <dl className="mt-2 grid grid-cols-[auto_1fr] gap-x-3 gap-y-1 text-small">
+      <dl className="mt-2 grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 gap-y-1 text-small">
         <dt className="text-faint">Model</dt>
         <dd>{clean(role.model || "as whoever starts it")}</dd>
         <dt className="text-faint">Tools</dt>
-        <dd className="font-mono">{role.allTools ? "all" : role.tools.length ? role.tools.join(", ") : "none"}</dd>
+        <dd>{role.allTools ? "all" : <ToolNames names={role.tools} />}</dd>
         {role.delegates.length > 0 && (
           <>
             <dt className="text-faint">Delegates to</dt>

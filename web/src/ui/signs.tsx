@@ -8,6 +8,7 @@ import {
   CircleDashed,
   CircleDollarSign,
   CircleHelp,
+  CircleSlash,
   ClipboardList,
   Clock,
   Code,
@@ -20,7 +21,6 @@ import {
   Pause,
   Play,
   ScanSearch,
-  Slash,
   Sparkles,
   Workflow,
   X,
@@ -49,7 +49,7 @@ const signs: Record<Exclude<Sign, "half">, LucideIcon> = {
   ending: Loader,
   check: Check,
   cross: X,
-  stopped: Slash,
+  stopped: CircleSlash,
   pause: Pause,
 };
 

@@ -1095,6 +1095,8 @@ export interface components {
             at: number;
             /** Format: int64 */
             seq: number;
+            /** @description What the agent was doing from then on, as the state of an agent says it. */
+            state?: string;
             type: string;
             /** @description stale or refused, if it changed nothing */
             verdict?: string;
