@@ -93,3 +93,19 @@ test("a form of a tool server, a price, a limit, and a title", async () => {
   assert.deepEqual(errors, []);
   await context.close();
 });
+
+test("a rate limit is seen as what it is: a wait for the model", async () => {
+  const id = await world.chat("", "Crowd the place");
+  await world.rests(id);
+  const { tab, errors, context } = await world.window(`/chats/${id}?panel=timeline`);
+  const bar = (name) => tab.getByRole("region", { name: "Timeline" }).getByRole("img", { name }).first();
+  for (const name of [/^failed call: .*429/, /^waits to retry/, /^waits for a model/]) await bar(name).waitFor();
+  await shot(tab, "rate-limit");
+  const calls = async (n) => (await world.api("GET", `users/me/orch-chats/${id}/sub-agents/${id}.${n}/model-calls`)).items;
+  const late = (await calls(1)).some((c) => c.waitedMs >= 100) ? 1 : 2; // after the refusals one goes first
+  await tab.goto(`${world.base}/chats/${id}/agents/${id}.${late}`);
+  await tab.getByRole("tab", { name: "Model calls" }).click();
+  await tab.getByText(/waited .* for its place/).waitFor();
+  assert.deepEqual(errors, []);
+  await context.close();
+});

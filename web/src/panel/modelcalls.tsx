@@ -31,7 +31,7 @@ export default function ModelCalls({ agent }: { agent: string }) {
       </p>
       <table className="figures w-full text-left text-small whitespace-nowrap">
         <thead className="text-faint">
-          <tr className="border-b border-line [&>th]:py-1.5 [&>th]:pr-3 [&>th]:font-medium [&>th:last-child]:pr-0">
+          <tr className="[&>th]:py-1.5 [&>th]:pr-3 [&>th]:font-medium [&>th:last-child]:pr-0">
             <th>Turn</th>
             <th className={same ? "hidden" : ""}>Model</th>
             <th className="text-right">Read</th>
@@ -54,13 +54,22 @@ export default function ModelCalls({ agent }: { agent: string }) {
   );
 }
 
+const longWait = 100;
+
+/** What is worth a line of its own: that it had to wait, or that another model answered than was asked. */
+function remarks(c: ModelCall): string {
+  const waited = (c.waitedMs ?? 0) >= longWait ? `waited ${took(c.waitedMs ?? 0)} for its place` : "";
+  const other = c.responseModel && !c.model.endsWith(c.responseModel) && !c.model.includes(":") ? `${clean(c.responseModel)} answered` : "";
+  return [waited, other].filter(Boolean).join(", ");
+}
+
 function CallRow({ call: c, same }: { call: ModelCall; same: boolean }) {
   const ok = c.status === "replied" || c.status === "side";
   const read = prompt(c);
   return (
     <>
       <tr
-        className="border-b border-line align-top [&>td]:py-1.5 [&>td]:pr-3 [&>td:last-child]:pr-0"
+        className="border-t border-line align-top [&>td]:py-1.5 [&>td]:pr-3 [&>td:last-child]:pr-0"
         title={`${c.requestType}, ${exact(c.startedAt)}${c.requestId ? `, ${c.requestId}` : ""}`}
       >
         <td className="whitespace-nowrap">
@@ -83,6 +92,13 @@ function CallRow({ call: c, same }: { call: ModelCall; same: boolean }) {
         <td className="text-right">{took(c.endedAt - c.startedAt)}</td>
         <td className="text-right">{money(c.costMicros, c.priced)}</td>
       </tr>
+      {remarks(c) && (
+        <tr>
+          <td colSpan={8} className="pb-2 whitespace-normal text-faint">
+            {remarks(c)}
+          </td>
+        </tr>
+      )}
       {c.error && (
         <tr>
           <td colSpan={8} className="pb-2 whitespace-normal text-red">

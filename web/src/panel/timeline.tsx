@@ -28,6 +28,7 @@ const looks = {
   model: { word: "model", className: "bg-blue h-3" },
   tool: { word: "tool", className: "bg-green h-3" },
   wait: { word: "waits for you", className: "border border-amber bg-amber-wash h-3" },
+  queue: { word: "waits for a model", className: "border border-strong bg-hover h-2" },
   retry: { word: "waits to retry", className: "border border-dashed border-amber h-2" },
   children: { word: "waits for sub-agents", className: "bg-strong h-1" },
   failed: { word: "failed call", className: "bg-red h-3" },
@@ -176,6 +177,8 @@ const Lane = memo(function Lane({ agent, x, until }: { agent: Agent; x: (at: num
         const to = next?.startedAt ?? (agent.state === "retrying" ? until : 0);
         if (to > c.endedAt) out.push({ key: `${c.id} retry`, from: c.endedAt, to, kind: "retry", title: c.errorKind ?? "" });
       }
+      const asked = c.startedAt - (c.waitedMs ?? 0);
+      if (asked < c.startedAt) out.push({ key: `${c.id} queue`, from: asked, to: c.startedAt, kind: "queue", title: modelName(c.model) });
       out.push({
         key: c.id,
         from: c.startedAt,
@@ -184,6 +187,8 @@ const Lane = memo(function Lane({ agent, x, until }: { agent: Agent; x: (at: num
         title: `${modelName(c.model)}${c.error ? `: ${c.error}` : ""}`,
       });
     }
+    if (agent.state === "queued")
+      out.push({ key: "now", from: agent.updatedAt, to: until, kind: "queue", title: agent.waitsFor?.replaceAll("_", " ") ?? "" });
     if (atModel.has(agent.state))
       out.push({ key: "now", from: agent.updatedAt, to: until, kind: "model", title: `${modelName(agent.model)}, on its way` });
     for (const i of Object.values<Item>(items))
