@@ -31,8 +31,8 @@ test("Markdown: headings, lists, tables, code with colours and numbers, formulas
       .first()
       .evaluate((e) => getComputedStyle(e).color);
   assert.notEqual(await colour(".hl-keyword"), await colour("pre"));
-  const heights = await code.evaluate((e) => [...e.children].map((c) => c.getBoundingClientRect().height));
-  assert.equal(heights[0], heights[1], "the numbers of lines stand beside their lines");
+  const numbers = await code.evaluate((e) => [...e.firstElementChild.children].map((n) => n.getBoundingClientRect().height));
+  assert.deepEqual(numbers, Array(14).fill(20), "each number of a line stands beside its line");
   assert.equal(await code.evaluate((e) => /[\u202a-\u202e]/.test(e.textContent)), false, "code is shown in its order");
   const apart = await log.locator(".prose").evaluate((e) => {
     const [list, next] = [e.querySelector("ul"), e.querySelector("ol")].map((l) => l.getBoundingClientRect());
