@@ -32,7 +32,7 @@ test("Markdown: headings, lists, tables, code with colours and numbers, formulas
       .evaluate((e) => getComputedStyle(e).color);
   assert.notEqual(await colour(".hl-keyword"), await colour("pre"));
   const numbers = await code.evaluate((e) => [...e.firstElementChild.children].map((n) => n.getBoundingClientRect().height));
-  assert.deepEqual(numbers, Array(14).fill(20), "each number of a line stands beside its line");
+  assert.deepEqual(numbers, Array(13).fill(20), "each number of a line stands beside its line");
   assert.equal(await code.evaluate((e) => /[\u202a-\u202e]/.test(e.textContent)), false, "code is shown in its order");
   const apart = await log.locator(".prose").evaluate((e) => {
     const [list, next] = [e.querySelector("ul"), e.querySelector("ol")].map((l) => l.getBoundingClientRect());
