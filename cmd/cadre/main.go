@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -21,8 +22,18 @@ func main() {
 	if code, ran := sandbox.Main(os.Args); ran {
 		os.Exit(code)
 	}
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spare)
+	}
 	os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
+
+// spare is how many goroutines may run beside one for each processor. The one
+// that writes gives its place away while it waits for the disk; when a thousand
+// agents are at work it would queue behind all of them to get one back, and so
+// would everything that waits for the commit. The kernel puts it first, as it
+// sleeps most.
+const spare = 2
 
 // globals are what all commands share.
 type globals struct {

@@ -20,11 +20,11 @@ const (
 	turnTime = 2 * time.Millisecond
 )
 
-// turns has room for those who may send at the same time: half of what the
+// turns has room for those who may send at the same time: most of what the
 // machine can do at once is left to others.
 type turns chan struct{}
 
-func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)/2)) }
+func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)/4)) }
 
 // take waits for a turn. The returned function ends it, unless its time has
 // come before.
