@@ -1,5 +1,5 @@
-// Every page, on a desk and on a phone, in light and dark: axe finds nothing
-// serious, nothing is wider than the screen; and what phones need besides.
+// Pages on a desk and on a phone, in light and dark: axe finds nothing serious,
+// nothing is wider than the screen; and what phones need besides.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -13,24 +13,29 @@ before(async () => {
 });
 after(() => world?.stop());
 
+const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+
+// What other tests look at on a desk is looked at here on a phone alone.
 for (const [name, options] of [
   ["a desk", {}],
-  ["a phone", { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }],
+  ["a phone", phone],
 ])
-  test(`every page is sound on ${name}`, async () => {
+  test(`pages are sound on ${name}`, async () => {
     const { tab, errors, context } = await world.window("/", options);
-    const pages = {
+    const everywhere = {
       new: ["/", () => tab.getByRole("textbox", { name: "Message" })],
       chat: [`/chats/${chat}`, () => tab.getByText("The note is written.")],
+      inbox: ["/inbox", () => tab.getByText("Nothing waits for you")],
+      missing: ["/nowhere", () => tab.getByText("There is no such page")],
+    };
+    const small = {
       inspector: [`/chats/${chat}?panel=agent:${chat}.1`, () => tab.getByRole("tab", { name: "Model calls" })],
       timeline: [`/chats/${chat}?panel=timeline`, () => tab.getByRole("region", { name: "Timeline" })],
       agent: [`/chats/${chat}/agents/${chat}.1`, () => tab.getByRole("log")],
-      inbox: ["/inbox", () => tab.getByText("Nothing waits for you")],
       roles: ["/roles", () => tab.getByRole("heading", { name: "Task planner" })],
       settings: ["/settings", () => tab.getByText("Mode edits")],
-      missing: ["/nowhere", () => tab.getByText("There is no such page")],
     };
-    for (const [page, [path, there]] of Object.entries(pages)) {
+    for (const [page, [path, there]] of Object.entries(options === phone ? { ...everywhere, ...small } : everywhere)) {
       await tab.goto(world.base + path);
       await there().first().waitFor();
       await sound(tab, `${page} on ${name}`);
@@ -41,7 +46,7 @@ for (const [name, options] of [
   });
 
 test("a phone: the chats in a sheet, panels over the page, what waits and a lost connection seen without either", async () => {
-  const { tab, context } = await world.window(`/chats/${chat}`, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
+  const { tab, context } = await world.window(`/chats/${chat}`, phone);
   await tab.getByText("The note is written.").waitFor();
   await tab.getByRole("button", { name: "More", exact: true }).click();
   await tab.getByRole("menuitem", { name: "Cost" }).click();

@@ -79,7 +79,7 @@ try {
     hasTouch: true,
     colorScheme: "light",
   });
-  await phone.tab.getByText("Every route but the login").waitFor();
+  await phone.tab.locator(".hl-keyword").first().waitFor();
   await take(phone.tab, "phone");
 } finally {
   await world.stop();
