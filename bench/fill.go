@@ -82,7 +82,7 @@ var copied = []struct{ table, columns string }{
 	{"tool_calls", "n+?6, agent+?2, turn, call, pos, created_at, started_at, ended_at, phase, status, class, name, call_id"},
 	{"tool_inputs", "n+?6, args"},
 	{"tool_records", "n+?6, record"},
-	{"model_calls", "n+?7, agent+?2, turn, try, from_pos, reply_pos, input, output, cache_read, cache_write, reasoning, cost, priced, started_at, first_at, ended_at, model, request_type, status, stop, error_kind, error, request_id, response"},
+	{"model_calls", "n+?7, agent+?2, turn, try, from_pos, reply_pos, input, output, cache_read, cache_write, reasoning, cost, priced, started_at, first_at, ended_at, model, request_type, status, stop, error_kind, error, request_id, response, answered, waited"},
 }
 
 // letters tell which tables the documents of an event are in.

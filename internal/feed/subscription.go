@@ -17,14 +17,14 @@ type Item struct {
 	Delta  *Delta        // shared likewise
 }
 
-// defaultBuffer lets a subscriber survive what one commit can bring at once:
-// a thousand agents that are started together.
-const defaultBuffer = 8192
+// defaultBuffer lets a subscriber survive what can come while it waits for a
+// processor: thousands of agents that are started together.
+const defaultBuffer = 1 << 15
 
 // Options of a subscription. The zero value is fit for use.
 type Options struct {
 	Deltas bool // also pieces of replies on their way
-	Buffer int  // items that may wait for the subscriber before it is cut off; 0: 8192
+	Buffer int  // items that may wait for the subscriber before it is cut off; 0: 32768
 }
 
 // Subscription yields first what was missed and then what is new. One
