@@ -19,12 +19,12 @@ type Item struct {
 
 // defaultBuffer lets a subscriber survive what can come while it waits for a
 // processor: thousands of agents that are started together.
-const defaultBuffer = 1 << 15
+const defaultBuffer = 1 << 14
 
 // Options of a subscription. The zero value is fit for use.
 type Options struct {
 	Deltas bool // also pieces of replies on their way
-	Buffer int  // items that may wait for the subscriber before it is cut off; 0: 32768
+	Buffer int  // items that may wait for the subscriber before it is cut off; 0: 16384
 }
 
 // Subscription yields first what was missed and then what is new. One
