@@ -17,7 +17,6 @@ import (
 	"github.com/cadre-dev/cadre/internal/feed"
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
-	"github.com/cadre-dev/cadre/internal/store"
 )
 
 const waiting = `
@@ -199,20 +198,8 @@ func (w *world) prints(run, text string) bool {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), patience)
 	defer cancel()
-	died := w.died
-	go func() {
-		select {
-		case <-died:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	since, err := w.app.Store.LastSeq(w.Context())
-	if err != nil {
-		w.Fatal(err)
-	}
-	sub := w.app.Feed.Subscribe(ctx, since, store.Filter{}, feed.Options{Deltas: true})
-	defer sub.Close()
+	ctx, sub, end := w.watch(ctx, feed.Options{Deltas: true})
+	defer end()
 	shown := ""
 	for w.agent(run).EndedAt == 0 && !strings.Contains(shown, text) {
 		item, err := sub.Next(ctx)

@@ -23,6 +23,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/app"
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/engine/enginetest"
+	"github.com/cadre-dev/cadre/internal/feed"
 	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
 	"github.com/cadre-dev/cadre/internal/permission"
@@ -257,11 +258,10 @@ func (w *world) until(what string, holds func() bool) {
 	}
 }
 
-// wait is false if the process died meanwhile, or nothing came of it.
-func (w *world) wait(ctx context.Context, holds func() bool) bool {
+// watch follows what comes from now on, until the process dies or end is called.
+func (w *world) watch(ctx context.Context, opts feed.Options) (_ context.Context, sub *feed.Subscription, end func()) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	died := w.died
 	go func() {
 		select {
@@ -272,10 +272,21 @@ func (w *world) wait(ctx context.Context, holds func() bool) bool {
 	}()
 	since, err := w.app.Store.LastSeq(w.Context())
 	if err != nil {
+		cancel()
 		w.Fatal(err)
 	}
-	sub := w.app.Feed.Subscribe(ctx, since, store.Filter{}, feedOptions)
-	defer sub.Close()
+	sub = w.app.Feed.Subscribe(ctx, since, store.Filter{}, opts)
+	return ctx, sub, func() {
+		sub.Close()
+		cancel()
+	}
+}
+
+// wait is false if the process died meanwhile, or nothing came of it.
+func (w *world) wait(ctx context.Context, holds func() bool) bool {
+	w.Helper()
+	ctx, sub, end := w.watch(ctx, feedOptions)
+	defer end()
 	for !w.dying.Load() {
 		if holds() {
 			return !w.dying.Load()
