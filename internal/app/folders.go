@@ -222,27 +222,27 @@ func (p *Performers) Choose(dir, names string) (agent.Choice, error) {
 }
 
 // CallModel implements engine.Performer.
-func (p *Performers) CallModel(ctx context.Context, job engine.Job, call agent.CallModel, onDelta func(kind string, part int, name, text string)) agent.Event {
+func (p *Performers) CallModel(ctx context.Context, job *engine.Job, call agent.CallModel, onDelta func(kind string, part int, name, text string)) agent.Event {
 	return p.of(ctx, job.Spec.Chat).CallModel(ctx, job, call, onDelta)
 }
 
 // RunTool implements engine.Performer.
-func (p *Performers) RunTool(ctx context.Context, job engine.Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event {
+func (p *Performers) RunTool(ctx context.Context, job *engine.Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event {
 	return p.of(ctx, job.Spec.Chat).RunTool(ctx, job, run, input, start)
 }
 
 // Compact implements engine.Performer.
-func (p *Performers) Compact(ctx context.Context, job engine.Job, c agent.Compact) agent.Event {
+func (p *Performers) Compact(ctx context.Context, job *engine.Job, c agent.Compact) agent.Event {
 	return p.of(ctx, job.Spec.Chat).Compact(ctx, job, c)
 }
 
 // Consult implements engine.Performer.
-func (p *Performers) Consult(ctx context.Context, job engine.Job, c agent.Consult) agent.Event {
+func (p *Performers) Consult(ctx context.Context, job *engine.Job, c agent.Consult) agent.Event {
 	return p.of(ctx, job.Spec.Chat).Consult(ctx, job, c)
 }
 
 // Accept implements engine.Performer.
-func (p *Performers) Accept(ctx context.Context, job engine.Job) agent.Event {
+func (p *Performers) Accept(ctx context.Context, job *engine.Job) agent.Event {
 	return p.of(ctx, job.Spec.Chat).Accept(ctx, job)
 }
 

@@ -97,7 +97,7 @@ func TestServerComesLate(t *testing.T) {
 	for i := range long {
 		long[i] = message.Of(message.User, message.KindUser, "Remember this.")
 	}
-	job := engine.Job{Spec: before, History: long, Now: time.Now}
+	job := &engine.Job{Spec: before, History: long, Now: time.Now}
 	job.Spec.Window, job.Spec.Chat = 100, newChat(t, a, dir, "main")
 	shortened, ok := a.Performer.Compact(t.Context(), job, agent.Compact{Turn: 1}).(agent.Compacted)
 	if !ok || !shortened.OK || shortened.Fit == nil || !slices.Equal(shortened.Fit.Tools, now.Tools) || !slices.Equal(shortened.Fit.Delegable, now.Delegable) {

@@ -19,7 +19,7 @@ import (
 // tree with endless cores and free commits is 50 ms a turn.
 type steady struct{ *enginetest.World }
 
-func (s steady) CallModel(ctx context.Context, job engine.Job, call agent.CallModel, onDelta func(string, int, string, string)) agent.Event {
+func (s steady) CallModel(ctx context.Context, job *engine.Job, call agent.CallModel, onDelta func(string, int, string, string)) agent.Event {
 	<-time.After(50 * time.Millisecond)
 	return s.World.CallModel(ctx, job, call, onDelta)
 }
@@ -45,7 +45,7 @@ func tree(b *testing.B, n int) {
 	defer closed(b, st)
 	world := enginetest.NewWorld(1)
 	world.Latency = 0
-	world.Think = func(job engine.Job, call agent.CallModel) enginetest.Answer {
+	world.Think = func(job *engine.Job, call agent.CallModel) enginetest.Answer {
 		switch {
 		case job.Spec.Depth == 1 && call.Turn <= 3:
 			return enginetest.Answer{Calls: []enginetest.Call{{Tool: enginetest.Read, Input: `{"path":"main.go"}`}}}

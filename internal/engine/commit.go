@@ -169,7 +169,7 @@ func (t *tx) step(d delivery) {
 		t.fail(err) // it may well exist: the event must not be lost
 		return
 	}
-	if d.key != "" {
+	if d.key.kind != "" {
 		delete(s.running, d.key)
 		if s.history == nil {
 			s.history = d.history
@@ -291,7 +291,7 @@ func (t *tx) agent(d delivery) (*staged, error) {
 		s = &staged{live: *l, was: l.state.Names()}
 	}
 	if s.running == nil {
-		s.running = map[string]context.CancelFunc{}
+		s.running = map[effectKey]context.CancelFunc{}
 	}
 	t.staged[d.agent] = s
 	t.order = append(t.order, s)

@@ -143,9 +143,9 @@ type live struct {
 	fresh   int               // applied events since the last snapshot
 	history []message.Message // nil: not loaded. Kept while the agent is at work
 	queued  map[string]message.Message
-	memo    *llm.Memo                     // lives as long as history does
-	running map[string]context.CancelFunc // outside effects under way, by key
-	printed *printed                      // by the tool of a tool run
+	memo    *llm.Memo                        // lives as long as history does
+	running map[effectKey]context.CancelFunc // outside effects under way, by key
+	printed *printed                         // by the tool of a tool run
 }
 
 // NewChat describes a chat to be created.

@@ -54,7 +54,7 @@ func TestDiskFull(t *testing.T) {
 		defer closed(t, disk)
 		st := &flaky{Store: disk}
 		world := enginetest.NewWorld(1)
-		world.Think = func(_ engine.Job, call agent.CallModel) enginetest.Answer {
+		world.Think = func(_ *engine.Job, call agent.CallModel) enginetest.Answer {
 			if call.Turn < 4 {
 				return enginetest.Answer{Calls: []enginetest.Call{{Tool: enginetest.Read}, {Tool: enginetest.Write}}}
 			}

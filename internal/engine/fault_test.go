@@ -57,7 +57,7 @@ func (s *shaky) Load(ctx context.Context, id string) (*store.Loaded, error) {
 
 // onShaky lets test play with a chat on a store that can fail; afterwards
 // nothing may be missing.
-func onShaky(t *testing.T, think func(engine.Job, agent.CallModel) enginetest.Answer, test func(t *testing.T, st *shaky, e func() *engine.Engine)) {
+func onShaky(t *testing.T, think func(*engine.Job, agent.CallModel) enginetest.Answer, test func(t *testing.T, st *shaky, e func() *engine.Engine)) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		disk, err := sqlite.Open(dir, sqlite.Options{Readers: 1})
@@ -113,8 +113,8 @@ func completes(t *testing.T, done <-chan agent.Outcome) {
 }
 
 // spawning is an orchestrator with n children that say something.
-func spawning(n int) func(engine.Job, agent.CallModel) enginetest.Answer {
-	return func(job engine.Job, call agent.CallModel) enginetest.Answer {
+func spawning(n int) func(*engine.Job, agent.CallModel) enginetest.Answer {
+	return func(job *engine.Job, call agent.CallModel) enginetest.Answer {
 		switch {
 		case job.Spec.Depth > 0:
 			return enginetest.Answer{Text: "found"}
@@ -127,7 +127,7 @@ func spawning(n int) func(engine.Job, agent.CallModel) enginetest.Answer {
 
 // TestFullWhenAToolStarts: the tool begins when there is room again.
 func TestFullWhenAToolStarts(t *testing.T) {
-	onShaky(t, func(_ engine.Job, call agent.CallModel) enginetest.Answer {
+	onShaky(t, func(_ *engine.Job, call agent.CallModel) enginetest.Answer {
 		if call.Turn == 1 {
 			return enginetest.Answer{Calls: []enginetest.Call{{Tool: enginetest.Write}}}
 		}
@@ -150,7 +150,7 @@ func TestUnreadableResults(t *testing.T) {
 // TestUnreadableParent: a child's end is not committed without its parent's
 // knowledge, also when the parent has to be loaded first.
 func TestUnreadableParent(t *testing.T) {
-	onShaky(t, func(job engine.Job, call agent.CallModel) enginetest.Answer {
+	onShaky(t, func(job *engine.Job, call agent.CallModel) enginetest.Answer {
 		if job.Spec.Depth > 0 {
 			<-time.After(time.Minute)
 		}
@@ -171,7 +171,7 @@ func TestUnreadableParent(t *testing.T) {
 // TestQueueOutlivesRestart: a message that waited in the queue over a restart
 // is taken in with the next turn, and the model is sent it.
 func TestQueueOutlivesRestart(t *testing.T) {
-	onShaky(t, func(job engine.Job, call agent.CallModel) enginetest.Answer {
+	onShaky(t, func(job *engine.Job, call agent.CallModel) enginetest.Answer {
 		if call.Turn == 1 {
 			return enginetest.Answer{Calls: []enginetest.Call{{Tool: enginetest.Read}}}
 		}

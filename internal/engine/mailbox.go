@@ -11,8 +11,8 @@ import (
 type delivery struct {
 	agent string
 	ev    agent.Event
-	key   string   // of the outside effect whose outcome this is
-	chat  *NewChat // for the creation of an orchestrator
+	key   effectKey // of the outside effect whose outcome this is
+	chat  *NewChat  // for the creation of an orchestrator
 	start *agent.StartChild
 	reply chan error // nil: nobody waits
 

@@ -21,25 +21,26 @@ import (
 // effects they were given.
 type Performer interface {
 	// CallModel makes a model call: a ModelReplied or a ModelFailed.
-	CallModel(ctx context.Context, job Job, call agent.CallModel, onDelta func(kind string, part int, name, text string)) agent.Event
+	CallModel(ctx context.Context, job *Job, call agent.CallModel, onDelta func(kind string, part int, name, text string)) agent.Event
 
 	// RunTool runs a tool: a ToolFinished or an ApprovalNeeded. A tool that is
 	// no pure read calls start first, and begins only if that returns true:
-	// then it is on record that its effects may have happened.
-	RunTool(ctx context.Context, job Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event
+	// then it is on record that its effects may have happened. The input was
+	// found valid when the call was proposed.
+	RunTool(ctx context.Context, job *Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event
 
 	// Compact shortens the history: a Compacted.
-	Compact(ctx context.Context, job Job, c agent.Compact) agent.Event
+	Compact(ctx context.Context, job *Job, c agent.Compact) agent.Event
 
 	// Consult asks the orchestrator's model: a Consulted.
-	Consult(ctx context.Context, job Job, c agent.Consult) agent.Event
+	Consult(ctx context.Context, job *Job, c agent.Consult) agent.Event
 
 	// Accept runs the acceptance command: an AcceptanceDone.
-	Accept(ctx context.Context, job Job) agent.Event
+	Accept(ctx context.Context, job *Job) agent.Event
 
 	// Inspect looks at what an agent that ends leaves in its worktree: a
 	// WorkInspected.
-	Inspect(ctx context.Context, job Job) agent.Event
+	Inspect(ctx context.Context, job *Job) agent.Event
 
 	// Waiting words, for the orchestrator's model, who waits for the user and
 	// what was answered on the user's behalf.
@@ -78,6 +79,14 @@ type Job struct {
 	Ask    func(ctx context.Context, q agent.ToolAsked) (agent.TellTool, error)
 }
 
+// effectKey names an outside effect among those of its agent that are under
+// way.
+type effectKey struct {
+	kind    string
+	turn, n int
+	item    string
+}
+
 // perform starts an outside effect. It runs on the loop.
 func (e *Engine) perform(l *live, f agent.Effect) {
 	spec := l.state.Spec
@@ -92,7 +101,7 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 		e.announce(spec.Chat, f.Outcome)
 	case agent.CallModel:
 		reply := store.MessageID(spec.ID, l.state.Pos) // nothing takes the place while the agent thinks
-		e.start(l, fmt.Sprintf("model %d.%d", f.Turn, f.Try), func(ctx context.Context, job Job) (agent.Event, []message.Message) {
+		e.start(l, effectKey{"model", f.Turn, f.Try, ""}, func(ctx context.Context, job *Job) (agent.Event, []message.Message) {
 			return e.callModel(ctx, job, f, reply)
 		}, func(text string) agent.Event {
 			return agent.ModelFailed{Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: text}
@@ -103,7 +112,7 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 			l.printed = &printed{}
 		}
 		shown := l.printed
-		e.start(l, fmt.Sprintf("tool %d.%d", f.Turn, f.Call), func(ctx context.Context, job Job) (agent.Event, []message.Message) {
+		e.start(l, effectKey{"tool", f.Turn, f.Call, ""}, func(ctx context.Context, job *Job) (agent.Event, []message.Message) {
 			job.Output = e.output(job.Spec, f, shown)
 			return e.runTool(ctx, job, f, input), nil
 		}, func(text string) agent.Event {
@@ -113,8 +122,8 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 			}
 		})
 	case agent.Compact:
-		e.start(l, "compact", func(ctx context.Context, job Job) (agent.Event, []message.Message) {
-			loaded, err := e.complete(ctx, &job)
+		e.start(l, effectKey{kind: "compact"}, func(ctx context.Context, job *Job) (agent.Event, []message.Message) {
+			loaded, err := e.complete(ctx, job)
 			if err != nil {
 				return agent.Compacted{Turn: f.Turn, Message: err.Error()}, nil
 			}
@@ -123,7 +132,7 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 			return agent.Compacted{Turn: f.Turn, Message: text}
 		})
 	case agent.Consult:
-		e.start(l, "consult "+f.Item, func(ctx context.Context, job Job) (agent.Event, []message.Message) {
+		e.start(l, effectKey{kind: "consult", item: f.Item}, func(ctx context.Context, job *Job) (agent.Event, []message.Message) {
 			return e.cfg.Performer.Consult(ctx, job, f), nil
 		}, func(string) agent.Event {
 			return agent.Consulted{Item: f.Item}
@@ -131,13 +140,13 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 	case agent.TellTool:
 		e.tellTool(spec.ID, f)
 	case agent.InspectWork:
-		e.start(l, "inspect", func(ctx context.Context, job Job) (agent.Event, []message.Message) {
+		e.start(l, effectKey{kind: "inspect"}, func(ctx context.Context, job *Job) (agent.Event, []message.Message) {
 			return e.cfg.Performer.Inspect(ctx, job), nil
 		}, func(text string) agent.Event {
 			return agent.WorkInspected{Reason: text}
 		})
 	case agent.RunAcceptance:
-		e.start(l, "acceptance", func(ctx context.Context, job Job) (agent.Event, []message.Message) {
+		e.start(l, effectKey{kind: "acceptance"}, func(ctx context.Context, job *Job) (agent.Event, []message.Message) {
 			return e.cfg.Performer.Accept(ctx, job), nil
 		}, func(text string) agent.Event {
 			return agent.AcceptanceDone{Output: text}
@@ -151,14 +160,14 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 
 // start runs do on a goroutine of its own and delivers the event it returns;
 // failed makes the event for a panic.
-func (e *Engine) start(l *live, key string, do func(context.Context, Job) (agent.Event, []message.Message), failed func(string) agent.Event) {
+func (e *Engine) start(l *live, key effectKey, do func(context.Context, *Job) (agent.Event, []message.Message), failed func(string) agent.Event) {
 	ctx, cancel := context.WithCancel(e.base)
 	l.running[key] = cancel
 	id := l.state.Spec.ID
 	if l.memo == nil {
 		l.memo = &llm.Memo{}
 	}
-	job := Job{
+	job := &Job{
 		Spec: l.state.Spec, Turn: l.state.Turn, View: l.state.View, History: l.history, Memo: l.memo, Now: e.cfg.Now,
 		Tell: func(ev agent.Event) { e.box.put(delivery{agent: id, ev: ev}) },
 	}
@@ -167,7 +176,7 @@ func (e *Engine) start(l *live, key string, do func(context.Context, Job) (agent
 		d := delivery{agent: id, key: key}
 		defer func() {
 			if r := recover(); r != nil {
-				about(e.cfg.Log, job.Spec).Error("a panic was caught", "effect", key, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+				about(e.cfg.Log, job.Spec).Error("a panic was caught", "effect", key.kind, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 				d.ev = failed("internal error: it crashed; the log has the details")
 			}
 			// After a shutdown began, an outcome may be that of the shutdown
@@ -182,8 +191,8 @@ func (e *Engine) start(l *live, key string, do func(context.Context, Job) (agent
 
 // callModel completes the job by what may have to be read, and makes the call.
 // What is said on the way belongs to the message that the reply will be.
-func (e *Engine) callModel(ctx context.Context, job Job, f agent.CallModel, reply string) (agent.Event, []message.Message) {
-	loaded, err := e.complete(ctx, &job)
+func (e *Engine) callModel(ctx context.Context, job *Job, f agent.CallModel, reply string) (agent.Event, []message.Message) {
+	loaded, err := e.complete(ctx, job)
 	if err != nil {
 		return agent.ModelFailed{Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: err.Error()}, nil
 	}
@@ -241,7 +250,7 @@ func (e *Engine) history(ctx context.Context, id string) ([]message.Message, err
 }
 
 // runTool runs a tool, whose input it reads from the store if need be.
-func (e *Engine) runTool(ctx context.Context, job Job, f agent.RunTool, input json.RawMessage) agent.Event {
+func (e *Engine) runTool(ctx context.Context, job *Job, f agent.RunTool, input json.RawMessage) agent.Event {
 	if input == nil {
 		row, err := e.cfg.Store.ToolCall(ctx, job.Spec.ID, f.Turn, f.Call)
 		if err != nil {

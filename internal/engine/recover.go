@@ -55,7 +55,7 @@ func (e *Engine) agent(id string) (*live, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &live{state: st, fresh: fresh, running: map[string]context.CancelFunc{}}
+	l := &live{state: st, fresh: fresh, running: map[effectKey]context.CancelFunc{}}
 	if !st.Ended() {
 		e.live[id] = l
 	}

@@ -43,7 +43,7 @@ func TestLiveOutput(t *testing.T) {
 		}
 		defer closed(t, st)
 		world := enginetest.NewWorld(1)
-		world.Think = func(_ engine.Job, call agent.CallModel) enginetest.Answer {
+		world.Think = func(_ *engine.Job, call agent.CallModel) enginetest.Answer {
 			if call.Turn == 1 {
 				return enginetest.Answer{Calls: []enginetest.Call{{Tool: enginetest.Read}, {Tool: enginetest.Write}}}
 			}

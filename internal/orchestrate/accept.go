@@ -23,7 +23,7 @@ const AcceptSuffix = "-accept"
 
 // Accept implements engine.Performer. That the command may run was decided
 // when the task was planned.
-func (p *Performer) Accept(ctx context.Context, job engine.Job) agent.Event {
+func (p *Performer) Accept(ctx context.Context, job *engine.Job) agent.Event {
 	done := func(passed bool, output string) agent.Event {
 		output = middle(output, mostAccepted)
 		return agent.AcceptanceDone{Passed: passed, Output: output, Tokens: int64(len(output)) / 4}

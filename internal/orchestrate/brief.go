@@ -146,7 +146,7 @@ func (pl *planner) summary() (string, error) {
 }
 
 // env is what a tool may know of the agent.
-func (p *Performer) env(job engine.Job) tool.Env {
+func (p *Performer) env(job *engine.Job) tool.Env {
 	s := job.Spec
 	return tool.Env{Chat: s.Chat, Agent: s.ID, Path: s.Path, Role: s.Role, Dir: s.Dir, Ledger: p.ledger}
 }

@@ -38,7 +38,7 @@ var consultTools = []llm.Tool{
 // Consult implements engine.Performer. It is a side call outside the
 // orchestrator's history, over what the user can see in the chat, at the
 // orchestrator's cost. Whatever goes wrong, the user is asked.
-func (p *Performer) Consult(ctx context.Context, job engine.Job, c agent.Consult) agent.Event {
+func (p *Performer) Consult(ctx context.Context, job *engine.Job, c agent.Consult) agent.Event {
 	out := agent.Consulted{Item: c.Item}
 	ctx, cancel := context.WithTimeout(ctx, consultTime) // a model that hangs must not keep the question from the user
 	defer cancel()
@@ -55,7 +55,7 @@ func (p *Performer) Consult(ctx context.Context, job engine.Job, c agent.Consult
 	return out
 }
 
-func (p *Performer) consult(ctx context.Context, job engine.Job, c agent.Consult) (string, float64, error) {
+func (p *Performer) consult(ctx context.Context, job *engine.Job, c agent.Consult) (string, float64, error) {
 	if p.store == nil {
 		return "", 0, nil
 	}

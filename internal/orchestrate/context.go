@@ -68,7 +68,7 @@ const clearedText = "[This result was cleared to save room. Use the tool again i
 
 // Compact implements engine.Performer. What an orchestrator is sent changes
 // anyway, so that it gets the tools that have come since it was made.
-func (p *Performer) Compact(ctx context.Context, job engine.Job, c agent.Compact) agent.Event {
+func (p *Performer) Compact(ctx context.Context, job *engine.Job, c agent.Compact) agent.Event {
 	ev := p.compact(ctx, job, c)
 	if r, ok := p.roles.Get(job.Spec.Role); ok && ev.OK && job.Spec.Orchestrator() {
 		now := p.spec(r, 0, job.Spec.MaxDepth)
@@ -79,7 +79,7 @@ func (p *Performer) Compact(ctx context.Context, job engine.Job, c agent.Compact
 	return ev
 }
 
-func (p *Performer) compact(ctx context.Context, job engine.Job, c agent.Compact) agent.Compacted {
+func (p *Performer) compact(ctx context.Context, job *engine.Job, c agent.Compact) agent.Compacted {
 	window := job.Spec.Window
 	if window == 0 {
 		window = unknown
@@ -178,7 +178,7 @@ func tokensOf(messages []message.Message) int64 {
 // as they are, the rest by a model, or, if that fails, as a list of what was
 // done. An earlier summary goes in whole: what it says stands nowhere else.
 // Results that could not be kept as they are follow it.
-func (p *Performer) summarise(ctx context.Context, job engine.Job, keep int, window int64, results string) agent.Compacted {
+func (p *Performer) summarise(ctx context.Context, job *engine.Job, keep int, window int64, results string) agent.Compacted {
 	words := int(window * verbatim / 100 * 4) // characters, at four to a token
 	var said []string
 	for _, m := range job.History[:keep] { // of the whole life, not only since the last summary
@@ -267,7 +267,7 @@ const summaryPrompt = "You shorten the record of an agent's work so that it can 
 	"decisions and their reasons, facts found with paths and line numbers, what was changed, what failed, what is open. " +
 	"Leave out how it was found. Write short lines, no introduction."
 
-func (p *Performer) askSummary(ctx context.Context, job engine.Job, record string, ev *agent.Compacted) (string, error) {
+func (p *Performer) askSummary(ctx context.Context, job *engine.Job, record string, ev *agent.Compacted) (string, error) {
 	model, err := p.models.Tier("fast", first(job.Spec.Models))
 	if err != nil {
 		return "", err

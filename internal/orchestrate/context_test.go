@@ -59,7 +59,7 @@ func wellFormed(t *testing.T, messages []message.Message) {
 func TestClearingOldResults(t *testing.T) {
 	p := newPerformer(t, &models{})
 	h := talk(10, 0, 40_000) // about 100,000 tokens
-	job := engine.Job{Spec: agent.Spec{Choice: agent.Choice{Window: 110_000}}, History: h, Now: time.Now}
+	job := &engine.Job{Spec: agent.Spec{Choice: agent.Choice{Window: 110_000}}, History: h, Now: time.Now}
 	ev := p.Compact(t.Context(), job, agent.Compact{Turn: 11}).(agent.Compacted)
 	if !ev.OK || ev.Summary || ev.View.Clear == 0 || ev.Tokens > 77_000 {
 		t.Fatalf("%+v", ev)
@@ -82,7 +82,7 @@ func TestSummarising(t *testing.T) {
 	p := newPerformer(t, m)
 	h := talk(30, 4_000, 100)
 	h[0] = message.Of(message.User, message.KindUser, "please find the bug in “späti.go”")
-	job := engine.Job{Spec: agent.Spec{Choice: agent.Choice{Window: 40_000, Models: []string{"test/one"}}}, History: h, Now: time.Now}
+	job := &engine.Job{Spec: agent.Spec{Choice: agent.Choice{Window: 40_000, Models: []string{"test/one"}}}, History: h, Now: time.Now}
 	ev := p.Compact(t.Context(), job, agent.Compact{Turn: 31}).(agent.Compacted)
 	if !ev.OK || !ev.Summary || ev.View.Keep == 0 || ev.Spent.Tokens != 10 {
 		t.Fatalf("%+v", ev)
@@ -112,7 +112,7 @@ func TestSecondSummary(t *testing.T) {
 	p := newPerformer(t, m)
 	h := talk(12, 4_000, 100)
 	h[0] = message.Of(message.User, message.KindUser, "FIRST-ORDER "+strings.Repeat("log ", 10_000))
-	job := engine.Job{Spec: agent.Spec{Choice: agent.Choice{Window: 14_000, Models: []string{"test/one"}}}, History: h, Now: time.Now}
+	job := &engine.Job{Spec: agent.Spec{Choice: agent.Choice{Window: 14_000, Models: []string{"test/one"}}}, History: h, Now: time.Now}
 	first := p.Compact(t.Context(), job, agent.Compact{Turn: 13}).(agent.Compacted)
 	if !first.OK || !first.Summary {
 		t.Fatalf("%+v", first)
@@ -139,7 +139,7 @@ func TestSecondSummary(t *testing.T) {
 // even if, by what is known of the window, it would fit.
 func TestVendorKnowsTheWindow(t *testing.T) {
 	p := newPerformer(t, &models{err: errors.New("down")})
-	job := engine.Job{Spec: agent.Spec{Choice: agent.Choice{Models: []string{"test/one"}}}, History: talk(26, 3_500, 100), Now: time.Now}
+	job := &engine.Job{Spec: agent.Spec{Choice: agent.Choice{Models: []string{"test/one"}}}, History: talk(26, 3_500, 100), Now: time.Now}
 	before := tokensOf(job.History)
 	ev := p.Compact(t.Context(), job, agent.Compact{Turn: 27, Refused: true}).(agent.Compacted)
 	if !ev.OK || ev.Tokens > before*2/3 {
@@ -149,7 +149,7 @@ func TestVendorKnowsTheWindow(t *testing.T) {
 
 func TestSummaryWithoutModel(t *testing.T) {
 	p := newPerformer(t, &models{err: errors.New("down")})
-	job := engine.Job{Spec: agent.Spec{Choice: agent.Choice{Window: 40_000, Models: []string{"test/one"}}}, History: talk(30, 4_000, 100), Now: time.Now}
+	job := &engine.Job{Spec: agent.Spec{Choice: agent.Choice{Window: 40_000, Models: []string{"test/one"}}}, History: talk(30, 4_000, 100), Now: time.Now}
 	ev := p.Compact(t.Context(), job, agent.Compact{Turn: 31}).(agent.Compacted)
 	if !ev.OK || !strings.Contains(ev.Body.Text(), " → Read {}") {
 		t.Errorf("%+v", ev)
@@ -165,7 +165,7 @@ func TestResultsThatDoNotFit(t *testing.T) {
 	called[2].Parts[0] = message.ToolResult{CallID: "c0", Name: "spawn_agents", Parts: late[1].Parts}
 	for name, h := range map[string][]message.Message{"late": late, "called": called} {
 		p := newPerformer(t, &models{err: errors.New("down")})
-		job := engine.Job{Spec: agent.Spec{Choice: agent.Choice{Window: 32_000, Models: []string{"test/one"}}}, History: h, Now: time.Now}
+		job := &engine.Job{Spec: agent.Spec{Choice: agent.Choice{Window: 32_000, Models: []string{"test/one"}}}, History: h, Now: time.Now}
 		ev := p.Compact(t.Context(), job, agent.Compact{Turn: 2}).(agent.Compacted)
 		text := ev.Body.Text()
 		if !ev.OK || !ev.Summary || ev.Tokens > 32_000/2 || !strings.Contains(text, "BEGINx") || !strings.Contains(text, "xEND") || !strings.Contains(text, "please find the bug") {
@@ -182,7 +182,7 @@ func TestResultsThatDoNotFit(t *testing.T) {
 func TestNothingLeftToShorten(t *testing.T) {
 	p := newPerformer(t, &models{})
 	h := []message.Message{message.Of(message.User, message.KindUser, strings.Repeat("x", 40_000))}
-	job := engine.Job{Spec: agent.Spec{Choice: agent.Choice{Window: 1_000}}, History: h, Now: time.Now}
+	job := &engine.Job{Spec: agent.Spec{Choice: agent.Choice{Window: 1_000}}, History: h, Now: time.Now}
 	ev := p.Compact(t.Context(), job, agent.Compact{Turn: 2}).(agent.Compacted)
 	if ev.OK || ev.Message == "" {
 		t.Errorf("%+v", ev)

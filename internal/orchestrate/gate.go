@@ -26,7 +26,7 @@ type gate struct {
 }
 
 // enter waits for a place. The returned function gives it back.
-func (g *gates) enter(ctx context.Context, job engine.Job, call agent.CallModel) (leave func(), err error) {
+func (g *gates) enter(ctx context.Context, job *engine.Job, call agent.CallModel) (leave func(), err error) {
 	if g.most == 0 || job.Spec.Orchestrator() {
 		return func() {}, nil
 	}

@@ -19,7 +19,7 @@ func TestGates(t *testing.T) {
 		g := &gates{most: 2}
 		var told []string
 		enter := func(ctx context.Context, id string, depth int) (func(), error) {
-			job := engine.Job{Spec: agent.Spec{ID: id, Chat: "k", Depth: depth}, Tell: func(ev agent.Event) { told = append(told, ev.(agent.ModelQueued).Why) }}
+			job := &engine.Job{Spec: agent.Spec{ID: id, Chat: "k", Depth: depth}, Tell: func(ev agent.Event) { told = append(told, ev.(agent.ModelQueued).Why) }}
 			return g.enter(ctx, job, agent.CallModel{Turn: 1, Try: 1})
 		}
 		first, err := enter(t.Context(), "k.1", 1)
@@ -66,7 +66,7 @@ func TestWaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerformer(t, &models{reply: &llm.Reply{Parts: []message.Part{message.TextPart{Text: "done"}}, Stop: llm.StopEnd}})
 		p.gates.most = 1
-		job := engine.Job{Spec: agent.Spec{ID: "k.1", Chat: "k", Depth: 1}, Now: time.Now, Tell: func(agent.Event) {}}
+		job := &engine.Job{Spec: agent.Spec{ID: "k.1", Chat: "k", Depth: 1}, Now: time.Now, Tell: func(agent.Event) {}}
 		leave, err := p.gates.enter(t.Context(), job, agent.CallModel{})
 		if err != nil {
 			t.Fatal(err)

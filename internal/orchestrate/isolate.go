@@ -61,7 +61,7 @@ func (p *Performer) workDir(ctx context.Context, spec agent.Spec) (string, error
 }
 
 // Inspect implements engine.Performer.
-func (p *Performer) Inspect(ctx context.Context, job engine.Job) agent.Event {
+func (p *Performer) Inspect(ctx context.Context, job *engine.Job) agent.Event {
 	if p.trees == nil {
 		return agent.WorkInspected{Reason: "worktrees are not available here"}
 	}

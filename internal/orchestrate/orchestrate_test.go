@@ -184,7 +184,7 @@ func TestNewChat(t *testing.T) {
 
 func propose(t *testing.T, p *Performer, spec agent.Spec, name, input string) agent.Proposal {
 	t.Helper()
-	return p.propose(t.Context(), engine.Job{Spec: spec}, message.ToolCall{ID: "c", Name: name, Input: json.RawMessage(input)})
+	return p.propose(t.Context(), &engine.Job{Spec: spec}, message.ToolCall{ID: "c", Name: name, Input: json.RawMessage(input)})
 }
 
 func TestPlan(t *testing.T) {
@@ -267,7 +267,7 @@ func TestCallModel(t *testing.T) {
 		Stop:  llm.StopTools, Usage: message.Usage{Input: 10, Output: 5, CacheRead: 3}, RequestID: "r1", Model: "one-2026",
 	}}
 	p := newPerformer(t, m)
-	job := engine.Job{
+	job := &engine.Job{
 		Spec: newRoot(t, p).Spec, System: "be kind", Now: time.Now,
 		History: []message.Message{message.Of(message.User, message.KindUser, "hi")},
 	}
@@ -295,7 +295,7 @@ func TestCallModel(t *testing.T) {
 func TestCallModelFails(t *testing.T) {
 	m := &models{err: &llm.Error{Kind: llm.ErrRateLimit, RetryAfter: 7 * time.Second, Message: "slow down", Usage: message.Usage{Input: 4}}}
 	p := newPerformer(t, m)
-	job := engine.Job{Now: time.Now}
+	job := &engine.Job{Now: time.Now}
 	ignore := func(string, int, string, string) {}
 	ev, ok := p.CallModel(t.Context(), job, agent.CallModel{Turn: 1, Try: 1, Model: "test/one"}, ignore).(agent.ModelFailed)
 	if !ok || ev.Kind != agent.FailRateLimit || ev.RetryAfter != 7000 || ev.Spent != (agent.Amount{Tokens: 4, Cost: 4}) || !strings.Contains(ev.Message, "slow down") {
@@ -312,7 +312,7 @@ func TestRunTool(t *testing.T) {
 	never := func() bool { t.Error("it asked to start"); return true }
 	spec := agent.Spec{Dir: "/w", Tools: []string{"Read", "Write"}}
 	run := func(dir, name, input string, class agent.Class, grant string, start func() bool) agent.Event {
-		job := engine.Job{Spec: spec, Now: time.Now}
+		job := &engine.Job{Spec: spec, Now: time.Now}
 		job.Spec.Dir = dir
 		return p.RunTool(t.Context(), job, agent.RunTool{Turn: 1, Call: 0, Name: name, Class: class, Grant: grant}, json.RawMessage(input), start)
 	}

@@ -271,7 +271,7 @@ func (p *Performer) toolTokens(spec agent.Spec) int64 {
 }
 
 // CallModel implements engine.Performer.
-func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.CallModel, onDelta func(kind string, part int, name, text string)) agent.Event {
+func (p *Performer) CallModel(ctx context.Context, job *engine.Job, call agent.CallModel, onDelta func(kind string, part int, name, text string)) agent.Event {
 	info := agent.CallInfo{Model: call.Model, StartedAt: job.Now().UnixMilli()}
 	asked := info.StartedAt
 	begun := func() {
@@ -325,7 +325,7 @@ func (p *Performer) CallModel(ctx context.Context, job engine.Job, call agent.Ca
 
 // chargeStopped books what a call had used when it was stopped: its outcome
 // comes too late for the agent, but the money is spent.
-func (p *Performer) chargeStopped(ctx context.Context, job engine.Job, ev agent.Event) {
+func (p *Performer) chargeStopped(ctx context.Context, job *engine.Job, ev agent.Event) {
 	failed, ok := ev.(agent.ModelFailed)
 	if !ok || ctx.Err() == nil || failed.Spent == (agent.Amount{}) {
 		return
@@ -335,7 +335,7 @@ func (p *Performer) chargeStopped(ctx context.Context, job engine.Job, ev agent.
 
 // placed is the model's provider behind the scheduler. A call that has to wait
 // says so in the agent's state; begun is called when it really begins.
-func (p *Performer) placed(job engine.Job, call agent.CallModel, model Model, begun func()) llm.Provider {
+func (p *Performer) placed(job *engine.Job, call agent.CallModel, model Model, begun func()) llm.Provider {
 	next := beginning{model.Provider, begun}
 	if model.Lane == "" {
 		return next
@@ -368,7 +368,7 @@ func (b beginning) Call(ctx context.Context, req *llm.Request, onDelta func(llm.
 	return b.next.Call(ctx, req, onDelta)
 }
 
-func (p *Performer) request(job engine.Job, call agent.CallModel, model string) *llm.Request {
+func (p *Performer) request(job *engine.Job, call agent.CallModel, model string) *llm.Request {
 	return &llm.Request{
 		Caller: llm.Caller{
 			Chat: job.Spec.Chat, Agent: job.Spec.ID, Name: job.Spec.Name, Role: job.Spec.Role, Depth: job.Spec.Depth,
@@ -388,7 +388,7 @@ func taskOf(history []message.Message) string {
 	return ""
 }
 
-func (p *Performer) replied(ctx context.Context, job engine.Job, call agent.CallModel, reply *llm.Reply, model Model, info agent.CallInfo) agent.Event {
+func (p *Performer) replied(ctx context.Context, job *engine.Job, call agent.CallModel, reply *llm.Reply, model Model, info agent.CallInfo) agent.Event {
 	body := message.Message{Role: message.Assistant, Kind: message.KindReply, Parts: reply.Parts}
 	read := 0
 	if reply.Usage.Total() == 0 { // only then is it estimated, as that looks at the whole history
@@ -411,7 +411,7 @@ func (p *Performer) replied(ctx context.Context, job engine.Job, call agent.Call
 
 // sent is how many bytes a request of the agent has: prompt, tools and what it
 // sees of its history.
-func (p *Performer) sent(job engine.Job) int {
+func (p *Performer) sent(job *engine.Job) int {
 	return len(job.System) + 4*int(p.toolTokens(job.Spec)) + sizeOf(visible(job.History, job.View))
 }
 

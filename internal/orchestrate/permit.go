@@ -104,7 +104,7 @@ func (a Approval) request(item store.Item) permission.Request {
 }
 
 // approval asks a person for this exact action.
-func (p *Performer) approval(job engine.Job, run agent.RunTool, input json.RawMessage, action tool.Action, hash string, d permission.Decision) agent.Event {
+func (p *Performer) approval(job *engine.Job, run agent.RunTool, input json.RawMessage, action tool.Action, hash string, d permission.Decision) agent.Event {
 	req := requestOf(job.Spec, run.Name, action)
 	a := Approval{Tool: run.Name, Input: input, Action: action, Dir: job.Spec.Dir, Why: d.By}
 	if req.Agent != job.Spec.ID {

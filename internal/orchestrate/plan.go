@@ -24,7 +24,7 @@ import (
 
 // propose looks at a tool call before the machine does: what it is, whether
 // its input is valid, and, for a delegation, what it asks for.
-func (p *Performer) propose(ctx context.Context, job engine.Job, call message.ToolCall) agent.Proposal {
+func (p *Performer) propose(ctx context.Context, job *engine.Job, call message.ToolCall) agent.Proposal {
 	out := agent.Proposal{ID: call.ID, Name: call.Name, Class: agent.ClassRead}
 	t, ok := p.tools.Get(call.Name)
 	if !ok || !slices.Contains(job.Spec.Tools, call.Name) {
@@ -94,7 +94,7 @@ func missing(call message.ToolCall) error {
 
 // classOf sorts a call by how the machine treats it. Without input it is the
 // class of the tool in general.
-func (p *Performer) classOf(ctx context.Context, job engine.Job, t tool.Tool, input json.RawMessage) agent.Class {
+func (p *Performer) classOf(ctx context.Context, job *engine.Job, t tool.Tool, input json.RawMessage) agent.Class {
 	switch t.Name {
 	case SpawnAgents, DelegateTo, ContinueAgent, RunBehind:
 		return agent.ClassDelegate
@@ -138,7 +138,7 @@ func hashOf(s string) string {
 type planner struct {
 	*Performer
 	ctx     context.Context
-	job     engine.Job // of the parent
+	job     *engine.Job // of the parent
 	dir     string     // where the parent works
 	prompts map[string]prepared
 	gist    *string // the parent's conversation in short, once it was made
@@ -174,7 +174,7 @@ type wish struct {
 
 // plan reads the input of a delegating call. One bad task and there is no
 // plan; what is wrong with all of them is told at once.
-func (p *Performer) plan(ctx context.Context, job engine.Job, call message.ToolCall) (*agent.Plan, error) {
+func (p *Performer) plan(ctx context.Context, job *engine.Job, call message.ToolCall) (*agent.Plan, error) {
 	dir, err := p.workDir(ctx, job.Spec)
 	if err != nil {
 		return nil, err

@@ -21,16 +21,13 @@ import (
 )
 
 // RunTool implements engine.Performer.
-func (p *Performer) RunTool(ctx context.Context, job engine.Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event {
+func (p *Performer) RunTool(ctx context.Context, job *engine.Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event {
 	refused := func(text string) agent.Event {
 		return p.finished(job, run, tool.Result{IsError: true, Parts: []message.Part{message.TextPart{Text: text}}}, nil)
 	}
 	t, ok := p.tools.Get(run.Name)
 	if !ok || !slices.Contains(job.Spec.Tools, run.Name) {
 		return refused(fmt.Sprintf("The tool %q is not available to you.", run.Name))
-	}
-	if err := p.tools.Validate(run.Name, input); err != nil {
-		return refused(err.Error())
 	}
 	dir, err := p.workDir(ctx, job.Spec)
 	if err != nil {
@@ -106,7 +103,7 @@ func planned(ctx context.Context, t tool.Tool, env tool.Env, input json.RawMessa
 
 // finished makes the outcome of a tool call. What is worth recording is what
 // the tool did and, where somebody had to decide, who did.
-func (p *Performer) finished(job engine.Job, run agent.RunTool, res tool.Result, d *permission.Decision) agent.Event {
+func (p *Performer) finished(job *engine.Job, run agent.RunTool, res tool.Result, d *permission.Decision) agent.Event {
 	ev := agent.ToolFinished{Turn: run.Turn, Call: run.Call, IsError: res.IsError}
 	if res.Whole != nil {
 		ev.Parts, ev.Artifact = kept(job.Spec.ID, run, res)
@@ -154,7 +151,7 @@ func recordOf(res tool.Result, d *permission.Decision) []byte {
 
 // asker lets a tool ask the user in the middle of its run. The user has as long
 // to answer as for an agent's question; then it counts as declined.
-func (p *Performer) asker(job engine.Job) func(context.Context, tool.Question) (tool.Answer, error) {
+func (p *Performer) asker(job *engine.Job) func(context.Context, tool.Question) (tool.Answer, error) {
 	if job.Ask == nil {
 		return nil
 	}

@@ -51,7 +51,7 @@ func (p *Performer) Title(ctx context.Context, chat string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, titleTime)
 	defer cancel()
 	info := agent.CallInfo{Model: model.Name, StartedAt: time.Now().UnixMilli()}
-	reply, err := p.placed(engine.Job{}, agent.CallModel{}, model, func() {}).Call(ctx, &llm.Request{
+	reply, err := p.placed(&engine.Job{}, agent.CallModel{}, model, func() {}).Call(ctx, &llm.Request{
 		Caller: llm.Caller{Chat: chat, Agent: chat, Name: root.Name, Role: titleRole, Dir: root.Dir, Turn: 1, Try: 1},
 		Model:  model.Name, System: titlePrompt, MaxOutput: titleRoom,
 		Messages: []message.Message{message.Of(message.User, message.KindUser, said)},

@@ -57,7 +57,7 @@ func (b *bench) audit() {
 // think lets the model of an agent (by its depth) say the answers in turn; the
 // last one is said again.
 func (b *bench) think(byDepth map[int][]Answer) {
-	b.world.Think = func(job engine.Job, call agent.CallModel) Answer {
+	b.world.Think = func(job *engine.Job, call agent.CallModel) Answer {
 		answers := byDepth[job.Spec.Depth]
 		return answers[min(call.Turn, len(answers))-1]
 	}

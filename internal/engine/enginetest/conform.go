@@ -67,7 +67,7 @@ func testAnswer(b *bench) {
 }
 
 func testFanIn(b *bench) {
-	b.world.Think = func(job engine.Job, call agent.CallModel) Answer {
+	b.world.Think = func(job *engine.Job, call agent.CallModel) Answer {
 		switch {
 		case job.Spec.Depth == 1:
 			return submit("found by " + job.Spec.ID)
@@ -90,7 +90,7 @@ func testFanIn(b *bench) {
 }
 
 func testAny(b *bench) {
-	b.world.Think = func(job engine.Job, call agent.CallModel) Answer {
+	b.world.Think = func(job *engine.Job, call agent.CallModel) Answer {
 		switch {
 		case job.Spec.ID == "chat.2":
 			return submit("first")
@@ -114,7 +114,7 @@ func testAny(b *bench) {
 
 func testDetach(b *bench) {
 	release := make(chan struct{})
-	b.world.Think = func(job engine.Job, _ agent.CallModel) Answer {
+	b.world.Think = func(job *engine.Job, _ agent.CallModel) Answer {
 		last := job.History[len(job.History)-1]
 		switch {
 		case job.Spec.Depth == 1:
@@ -336,7 +336,7 @@ func (w *World) writes(key string) int {
 }
 
 func testBackoff(b *bench) {
-	b.world.Think = func(_ engine.Job, call agent.CallModel) Answer {
+	b.world.Think = func(_ *engine.Job, call agent.CallModel) Answer {
 		if call.Try == 1 {
 			return Answer{Fail: agent.FailRateLimit, After: 600_000}
 		}
@@ -463,7 +463,7 @@ func testCapabilities(b *bench) {
 }
 
 func testThousand(b *bench) {
-	b.world.Think = func(job engine.Job, call agent.CallModel) Answer {
+	b.world.Think = func(job *engine.Job, call agent.CallModel) Answer {
 		switch {
 		case job.Spec.Depth == 1 && call.Turn == 1:
 			return Answer{Calls: []Call{{Tool: Read}}}

@@ -210,7 +210,7 @@ func testWorktree(b *bench) {
 // that tells of it; what was found is told all the same.
 func testSettledReport(b *bench) {
 	b.world.Latency = 3 * time.Second // also to look at a worktree
-	b.world.Think = func(job engine.Job, call agent.CallModel) Answer {
+	b.world.Think = func(job *engine.Job, call agent.CallModel) Answer {
 		switch {
 		case job.Spec.ID == "chat.1":
 			return submit("found it")
@@ -303,7 +303,7 @@ func testExtensionDenied(b *bench) {
 
 func testContinue(b *bench) {
 	var seen []message.Message
-	b.world.Think = func(job engine.Job, call agent.CallModel) Answer {
+	b.world.Think = func(job *engine.Job, call agent.CallModel) Answer {
 		switch {
 		case job.Spec.ID == "chat.2":
 			seen = job.History
@@ -336,7 +336,7 @@ func testContinue(b *bench) {
 }
 
 func testWaiting(b *bench) {
-	b.world.Think = func(job engine.Job, call agent.CallModel) Answer {
+	b.world.Think = func(job *engine.Job, call agent.CallModel) Answer {
 		switch {
 		case job.Spec.Depth == 1 && call.Turn == 1:
 			return Answer{Calls: []Call{{Tool: Ask, Input: `"which of ` + job.Spec.ID + `"`}}}

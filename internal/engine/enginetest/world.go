@@ -26,7 +26,7 @@ import (
 type World struct {
 	Seed uint64
 	// Think decides a turn; nil: at random, by the seed.
-	Think func(job engine.Job, call agent.CallModel) Answer
+	Think func(job *engine.Job, call agent.CallModel) Answer
 	// Latency is the longest time that a model call or a tool takes; SlowTools
 	// is how long each tool takes, if it is not 0.
 	Latency   time.Duration
@@ -144,7 +144,7 @@ func (w *World) wait(ctx context.Context, d time.Duration) error {
 }
 
 // CallModel implements engine.Performer.
-func (w *World) CallModel(ctx context.Context, job engine.Job, call agent.CallModel, onDelta func(string, int, string, string)) agent.Event {
+func (w *World) CallModel(ctx context.Context, job *engine.Job, call agent.CallModel, onDelta func(string, int, string, string)) agent.Event {
 	w.mu.Lock()
 	w.Calls[fmt.Sprintf("%s/%d", job.Spec.ID, call.Turn)]++
 	w.read[job.Spec.ID] = len(job.History)
@@ -217,7 +217,7 @@ func classOf(tool string) agent.Class {
 }
 
 // RunTool implements engine.Performer.
-func (w *World) RunTool(ctx context.Context, job engine.Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event {
+func (w *World) RunTool(ctx context.Context, job *engine.Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event {
 	key := fmt.Sprintf("%s/%d.%d", job.Spec.ID, run.Turn, run.Call)
 	r := w.rand("tool", key)
 	finished := func(isError bool, text string) agent.Event {
@@ -267,12 +267,12 @@ func (w *World) RunTool(ctx context.Context, job engine.Job, run agent.RunTool, 
 const always = `{"path":"always"}`
 
 // Compact implements engine.Performer.
-func (w *World) Compact(_ context.Context, job engine.Job, c agent.Compact) agent.Event {
+func (w *World) Compact(_ context.Context, job *engine.Job, c agent.Compact) agent.Event {
 	return agent.Compacted{Turn: c.Turn, OK: true, Tokens: 100}
 }
 
 // Consult implements engine.Performer.
-func (w *World) Consult(_ context.Context, job engine.Job, c agent.Consult) agent.Event {
+func (w *World) Consult(_ context.Context, job *engine.Job, c agent.Consult) agent.Event {
 	if w.Think == nil && w.rand("consult", c.Item).IntN(2) == 0 {
 		return agent.Consulted{Item: c.Item, Answered: true, Confidence: 90, Answer: "surely"}
 	}
@@ -280,7 +280,7 @@ func (w *World) Consult(_ context.Context, job engine.Job, c agent.Consult) agen
 }
 
 // Accept implements engine.Performer.
-func (w *World) Accept(_ context.Context, job engine.Job) agent.Event {
+func (w *World) Accept(_ context.Context, job *engine.Job) agent.Event {
 	return agent.AcceptanceDone{Passed: true}
 }
 
@@ -289,7 +289,7 @@ func (w *World) Ended(string) {}
 
 // Inspect implements engine.Performer: every second worktree has something in
 // it.
-func (w *World) Inspect(ctx context.Context, job engine.Job) agent.Event {
+func (w *World) Inspect(ctx context.Context, job *engine.Job) agent.Event {
 	if err := w.wait(ctx, w.latency(w.rand("inspect", job.Spec.ID))); err != nil {
 		return agent.WorkInspected{Reason: err.Error()}
 	}
@@ -326,7 +326,7 @@ func (w *World) Results(tasks []store.Task) string {
 }
 
 // random decides a turn by the seed.
-func (w *World) random(job engine.Job, call agent.CallModel) Answer {
+func (w *World) random(job *engine.Job, call agent.CallModel) Answer {
 	r := w.rand("think", job.Spec.ID, call.Turn, call.Try)
 	if call.Try <= 3 && r.IntN(8) == 0 {
 		kinds := []agent.Failure{agent.FailServer, agent.FailRateLimit, agent.FailNetwork, agent.FailOverloaded, agent.FailOverflow}
@@ -338,7 +338,7 @@ func (w *World) random(job engine.Job, call agent.CallModel) Answer {
 	return w.randomWorker(job, call, r)
 }
 
-func (w *World) randomMain(job engine.Job, r *rand.Rand) Answer {
+func (w *World) randomMain(job *engine.Job, r *rand.Rand) Answer {
 	last := job.History[len(job.History)-1]
 	if last.Kind != message.KindUser || r.IntN(4) == 0 {
 		return Answer{Text: "so it is"}
@@ -385,7 +385,7 @@ func (w *World) randomPlan(r *rand.Rand, most int) *agent.Plan {
 	return p
 }
 
-func (w *World) randomWorker(job engine.Job, call agent.CallModel, r *rand.Rand) Answer {
+func (w *World) randomWorker(job *engine.Job, call agent.CallModel, r *rand.Rand) Answer {
 	if call.Turn > 1+r.IntN(3) {
 		switch r.IntN(10) {
 		case 0:

@@ -3,9 +3,6 @@
 package wire
 
 import (
-	"bytes"
-	"slices"
-
 	"github.com/cadre-dev/cadre/internal/llm"
 	"github.com/cadre-dev/cadre/internal/message"
 )
@@ -27,6 +24,8 @@ type Format struct {
 	// mark is a place within the appended bytes that Encode's caller may want
 	// to insert something at later (a position in dst), 0 for none.
 	Group func(dst []byte, model string, group []message.Message) (out []byte, mark int, err error)
+
+	heads heads
 }
 
 // Encoded is what a request is assembled from. Its bytes belong to the memo:
@@ -58,7 +57,7 @@ func (f *Format) Encode(req *llm.Request, build func(Encoded) []byte) (body []by
 			err = &llm.Error{Kind: llm.ErrBadRequest, Message: "encoding the request: " + err.Error(), Err: err}
 			return nil
 		}
-		body = build(Encoded{k.head, k.history, k.groups})
+		body = build(Encoded{k.head.text, k.history, k.groups})
 		return k
 	})
 	return body, err
@@ -66,21 +65,17 @@ func (f *Format) Encode(req *llm.Request, build func(Encoded) []byte) (body []by
 
 // kept is what a memo holds.
 type kept struct {
-	head   []byte
-	system string
-	tools  []llm.Tool
-
+	head    *head
 	history []byte
 	groups  []Group
 	prints  []imprint // of the messages in history
 }
 
 func (k *kept) update(f *Format, req *llm.Request) (err error) {
-	if k.head == nil || k.system != req.System || !slices.EqualFunc(k.tools, req.Tools, sameTool) {
-		if k.head, err = f.Head(k.head[:0], req); err != nil {
+	if !k.head.of(req) {
+		if k.head, err = f.heads.get(f, req); err != nil {
 			return err
 		}
-		k.system, k.tools = req.System, slices.Clone(req.Tools)
 	}
 	k.truncate(req.Messages)
 	for n := len(k.prints); n < len(req.Messages); {
@@ -91,10 +86,6 @@ func (k *kept) update(f *Format, req *llm.Request) (err error) {
 		n = end
 	}
 	return nil
-}
-
-func sameTool(a, b llm.Tool) bool {
-	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema)
 }
 
 // truncate drops all groups that msgs does not begin with, and the last one if
