@@ -25,7 +25,10 @@ func main() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spare)
 	}
-	os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	room := headroom()
+	code := execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	runtime.KeepAlive(room)
+	os.Exit(code)
 }
 
 // spare is how many goroutines may run beside one for each processor. The one

@@ -140,7 +140,7 @@ func TestLimits(t *testing.T) {
 	for _, c := range []struct{ flag, value, outcome, says string }{
 		{"--max-turns", "1", "max_turns", "stopped by the turn limit"},
 		{"--max-turns", "3", "max_turns", "kept: the text so far"},
-		{"--max-duration", "30ms", "timeout", "stopped by the time limit"},
+		{"--max-duration", "1ms", "timeout", "stopped by the time limit"},
 	} {
 		r := f.run(exitLimit, "run", "--json", "--model", script(t, "loop.yaml"), c.flag, c.value, "go round")
 		if d := done(t, r.out); d.Outcome != c.outcome || c.outcome == "max_turns" && !strings.HasPrefix(d.Result, "Round ") {

@@ -165,6 +165,7 @@ func (g *globals) serveOn(cmd *cobra.Command, o *serveOptions, l net.Listener, a
 	if o.open {
 		openPage(ctx, link)
 	}
+	settle()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serving: %w", err)

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"bytes"
 	"path"
 	"strings"
 	"sync"
@@ -16,8 +17,11 @@ import (
 // generation is how many encodings are kept, twice.
 const generation = 1024
 
-// usualSize is what most changes need.
-const usualSize = 1536
+// scratches are buffers to encode in; what is kept has the size it needs.
+var scratches = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxScratch bounds what is held for the next encoding.
+const maxScratch = 64 << 10
 
 // shared holds the newest encodings. The feed hands the same change to all
 // subscribers, so that its address tells it; those that are being read anew for
@@ -74,11 +78,17 @@ func (v section) encode(item feed.Item) []byte {
 	}
 	// The same bytes as of encoding/json, in a third of the time. JSON within
 	// the rows was checked when it came in, but not freed of its line breaks.
-	b, err := json.Append(make([]byte, 0, usualSize), fits, json.EscapeHTML|json.TrustRawMessage)
+	scratch := scratches.Get().(*[]byte) //nolint:forcetypeassert // there is nothing else in it
+	b, err := json.Append((*scratch)[:0], fits, json.EscapeHTML|json.TrustRawMessage)
 	if err != nil {
 		return nil // rows are made of strings, numbers and JSON
 	}
-	return b[1:]
+	out := bytes.Clone(b[1:])
+	if cap(b) <= maxScratch {
+		*scratch = b
+		scratches.Put(scratch)
+	}
+	return out
 }
 
 // change returns the part of a change that is wanted. That a chat was

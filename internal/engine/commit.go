@@ -135,6 +135,18 @@ type staged struct {
 	isNew bool
 }
 
+// blank returns an empty one, used before if possible: a state is large, and
+// each event has one staged.
+func (e *Engine) blank() *staged {
+	n := len(e.blanks)
+	if n == 0 {
+		return &staged{}
+	}
+	s := e.blanks[n-1]
+	e.blanks = e.blanks[:n-1]
+	return s
+}
+
 // act is something to be done after the commit.
 type act struct {
 	agent  string
@@ -280,15 +292,17 @@ func (t *tx) agent(d delivery) (*staged, error) {
 	if s, ok := t.staged[d.agent]; ok {
 		return s, nil
 	}
-	var s *staged
-	if _, ok := d.ev.(agent.Created); ok {
-		s = &staged{isNew: true}
-	} else {
-		l, err := t.e.agent(d.agent)
-		if err != nil {
+	_, isNew := d.ev.(agent.Created)
+	var l *live
+	if !isNew {
+		var err error
+		if l, err = t.e.agent(d.agent); err != nil {
 			return nil, err
 		}
-		s = &staged{live: *l, was: l.state.Names()}
+	}
+	s := t.e.blank()
+	if s.isNew = isNew; !isNew {
+		s.live, s.was = *l, l.state.Names()
 	}
 	if s.running == nil {
 		s.running = map[effectKey]context.CancelFunc{}
@@ -408,6 +422,12 @@ func (t *tx) act() {
 			e.cfg.Performer.Ended(s.state.Spec.ID)
 		}
 	}
+	for _, s := range t.order {
+		if len(e.blanks) < batchCap {
+			*s = staged{}
+			e.blanks = append(e.blanks, s)
+		}
+	}
 }
 
 // resting tells whether nothing is expected to happen to the agent: it has
@@ -424,7 +444,7 @@ func working(s agent.State) bool {
 	case agent.Thinking, agent.Backoff, agent.Compacting, agent.Extending, agent.Accepting:
 		return true
 	case agent.Acting:
-		return len(s.Outstanding()) > 0
+		return len(s.Outstanding()) > 0 || s.LiveChildren() > 0
 	case agent.Idle, agent.Cancelling, agent.Settling, agent.Completed, agent.Failed:
 	}
 	return false

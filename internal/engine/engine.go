@@ -102,6 +102,7 @@ type Engine struct {
 	totals  map[string]int  // how many agents those have had
 	prompts map[string]bool // known to the store
 	timers  timers
+	blanks  []*staged // for the next batch
 	crashed bool
 
 	mu      sync.Mutex // guards what follows, which callers read

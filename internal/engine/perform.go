@@ -172,6 +172,7 @@ func (e *Engine) start(l *live, key effectKey, do func(context.Context, *Job) (a
 		Tell: func(ev agent.Event) { e.box.put(delivery{agent: id, ev: ev}) },
 	}
 	e.work.Go(func() {
+		deepen()
 		defer cancel()
 		d := delivery{agent: id, key: key}
 		defer func() {
@@ -295,4 +296,13 @@ func inputOf(history []message.Message, f agent.RunTool) json.RawMessage {
 		break
 	}
 	return nil
+}
+
+// deepen makes the stack of a new goroutine as large as its work will need, in
+// one step while there is nothing on it to copy.
+//
+//go:noinline
+func deepen() byte {
+	var frame [10 << 10]byte
+	return frame[len(frame)-1]
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/cadre-dev/cadre/internal/agent"
+	"github.com/cadre-dev/cadre/internal/message"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
@@ -56,6 +57,9 @@ func (e *Engine) agent(id string) (*live, error) {
 		return nil, err
 	}
 	l := &live{state: st, fresh: fresh, running: map[effectKey]context.CancelFunc{}}
+	if st.Pos == 0 {
+		l.history = []message.Message{} // there is nothing to read
+	}
 	if !st.Ended() {
 		e.live[id] = l
 	}

@@ -139,7 +139,7 @@ type planner struct {
 	*Performer
 	ctx     context.Context
 	job     *engine.Job // of the parent
-	dir     string     // where the parent works
+	dir     string      // where the parent works
 	prompts map[string]prepared
 	gist    *string // the parent's conversation in short, once it was made
 }

@@ -121,12 +121,25 @@ func TestEncodeHeadOnce(t *testing.T) {
 		{func() { req.Tools = []llm.Tool{{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}} }, 3, `s/1["x"]`},
 		{func() { req.System = "t" }, 4, `t/1["x"]`},
 		{func() { req.Model = "other" }, 5, `t/1["x"]`},
-		{func() { p.Name = "another" }, 6, `t/1["x"]`},
+		{func() { req.Memo = &llm.Memo{} }, 5, `t/1["x"]`}, // another agent of the same role
+		{func() { req.Model, req.System = "m", "s" }, 5, `s/1["x"]`},
 	} {
 		step.change()
 		if got := p.body(t, req); got != step.want || p.heads != step.heads {
 			t.Errorf("got %s and %d heads, want %s and %d", got, p.heads, step.want, step.heads)
 		}
+	}
+}
+
+// TestHeadsAreBounded holds that a format remembers some heads, not all.
+func TestHeadsAreBounded(t *testing.T) {
+	t.Parallel()
+	p := newPlain()
+	for i := range 2 * maxHeads {
+		p.body(t, &llm.Request{Model: "m", System: fmt.Sprint(i)})
+	}
+	if n := len(p.Format.heads.recent); n != maxHeads {
+		t.Errorf("%d heads are remembered, want %d", n, maxHeads)
 	}
 }
 
