@@ -1,9 +1,6 @@
-// The memory of a server: how much it grows before garbage is collected, and
-// what its start has used.
+// How much a server's memory grows before garbage is collected.
 
 package main
-
-import "runtime/debug"
 
 // headroom makes an allocation that is never used and so costs no memory, but
 // counts as part of the heap as long as it is held. The heap doubles before it
@@ -13,11 +10,4 @@ func headroom() []byte {
 	room := make([]byte, 16<<20)
 	giveBack(room) // the runtime may have had to clear it
 	return room
-}
-
-// settle gives back what only the start of a server needed: garbage, and the
-// pages of the program itself, which come back as they are used.
-func settle() {
-	debug.FreeOSMemory()
-	unmapProgram()
 }

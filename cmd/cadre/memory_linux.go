@@ -1,7 +1,12 @@
+// What a server at rest gives back to the system.
+
 package main
 
 import (
+	"context"
 	"debug/elf"
+	"runtime/debug"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -10,6 +15,39 @@ import (
 // used.
 func giveBack(zeros []byte) {
 	_ = unix.Madvise(zeros, unix.MADV_DONTNEED) // it is advice
+}
+
+// settle waits until a server has been at rest for a second, and then gives
+// back what only its start needed: garbage, and the pages of the program
+// itself, which come back as they are used. A server that is at work at once
+// would pay for getting them back.
+func settle(ctx context.Context) {
+	const rest, most = time.Second, 10 * time.Millisecond // of CPU time in that
+	tick := time.NewTicker(rest)
+	defer tick.Stop()
+	for before := used(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := used()
+		if now-before < most {
+			debug.FreeOSMemory()
+			unmapProgram()
+			return
+		}
+		before = now
+	}
+}
+
+// used is the CPU time of this process.
+func used() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // unmapProgram takes the program's code and constants out of the memory that

@@ -2,6 +2,8 @@
 
 package main
 
+import "context"
+
 func giveBack([]byte) {}
 
-func unmapProgram() {}
+func settle(context.Context) {}

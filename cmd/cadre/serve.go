@@ -158,6 +158,7 @@ func (g *globals) serveOn(cmd *cobra.Command, o *serveOptions, l net.Listener, a
 	defer named.Wait() // it uses the store
 	defer stopNaming()
 	named.Go(func() { a.NameChats(naming, g.log) })
+	go settle(naming)
 	code, _ := gate.NewCode(access.LocalUser, access.Admin)
 	link := address + "/?code=" + code
 	fmt.Fprintf(cmd.OutOrStdout(), "Cadre serves %s\nOpen %s (works once, for ten minutes)\n", address, link)
@@ -165,7 +166,6 @@ func (g *globals) serveOn(cmd *cobra.Command, o *serveOptions, l net.Listener, a
 	if o.open {
 		openPage(ctx, link)
 	}
-	settle()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serving: %w", err)
