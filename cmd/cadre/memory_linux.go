@@ -25,20 +25,21 @@ func settle(ctx context.Context) {
 	const rest, most = time.Second, 10 * time.Millisecond // of CPU time in that
 	tick := time.NewTicker(rest)
 	defer tick.Stop()
-	for before := used(); ; {
+	before := used()
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
 		now := used()
-		if now-before < most {
-			debug.FreeOSMemory()
-			unmapProgram()
-			return
+		rested := now-before < most
+		if before = now; rested {
+			break
 		}
-		before = now
 	}
+	debug.FreeOSMemory()
+	unmapProgram()
 }
 
 // used is the CPU time of this process.

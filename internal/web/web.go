@@ -33,7 +33,7 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 type file struct {
 	kind   string
 	tag    string
-	plain  []byte
+	plain  func() []byte // read from the binary when asked for
 	zipped func() []byte // made when first asked for; nil where it does not pay
 	stays  bool          // its name changes with its content
 }
@@ -51,13 +51,9 @@ func Handler() (http.Handler, error) {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		body, err := dist.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		name = strings.TrimPrefix(name, "dist")
-		p.files[name] = fileOf(name, body)
-		return nil
+		f, err := fileOf(name)
+		p.files[strings.TrimPrefix(name, "dist")] = f
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading the page: %w", err)
@@ -70,13 +66,21 @@ func Handler() (http.Handler, error) {
 	return p, nil
 }
 
-func fileOf(name string, body []byte) file {
+func fileOf(name string) (file, error) {
+	body, err := dist.ReadFile(name)
+	if err != nil {
+		return file{}, err
+	}
 	sum := sha256.Sum256(body)
+	plain := func() []byte {
+		body, _ := dist.ReadFile(name) // it was there
+		return body
+	}
 	return file{
 		kind: kindOf(name), tag: `"` + hex.EncodeToString(sum[:12]) + `"`,
-		plain: body, zipped: sync.OnceValue(func() []byte { return zip(body) }),
-		stays: strings.HasPrefix(name, "/assets/"),
-	}
+		plain: plain, zipped: sync.OnceValue(func() []byte { return zip(plain()) }),
+		stays: strings.HasPrefix(name, "dist/assets/"),
+	}, nil
 }
 
 // zip returns nil if compression does not pay.
@@ -141,12 +145,14 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	body := f.plain
+	var body []byte
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		if zipped := f.zipped(); zipped != nil {
-			h.Set("Content-Encoding", "gzip")
-			body = zipped
-		}
+		body = f.zipped()
+	}
+	if body != nil {
+		h.Set("Content-Encoding", "gzip")
+	} else {
+		body = f.plain()
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method == http.MethodHead {
