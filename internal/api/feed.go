@@ -403,9 +403,11 @@ func (t *stream) item(item feed.Item) (gone bool) {
 		b = append(b, `{"event":"delta",`...)
 	} else {
 		if !t.lines {
-			b = fmt.Appendf(b, "id: %d\nevent: change\ndata: ", item.Change.Seq)
+			b = strconv.AppendInt(append(b, "id: "...), item.Change.Seq, 10)
+			b = append(b, "\nevent: change\ndata: "...)
 		}
-		b = fmt.Appendf(b, `{"event":"change","prev":%d,`, t.last)
+		b = strconv.AppendInt(append(b, `{"event":"change","prev":`...), t.last, 10)
+		b = append(b, ',')
 		t.last = item.Change.Seq
 		for _, d := range item.Change.Docs {
 			gone = gone || d.Deleted && t.chat != "" && d.ID == t.chat

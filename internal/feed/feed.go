@@ -82,8 +82,9 @@ type Feed struct {
 	mu      sync.Mutex // taken before that of replies and of a subscription
 	closed  bool
 	open    int // subscriptions that are not closed
-	chats   map[string]set
-	wide    set               // subscriptions to more than one chat
+	chats   map[string]lines
+	wide    lines             // for more than one chat
+	added   []*line           // whose followers are to be woken
 	owners  map[string]string // of chats, as far as deltas need them
 	started bool              // the tail has a place
 	last    int64             // the tail: all changes up to here are distributed
@@ -91,14 +92,12 @@ type Feed struct {
 	from    int64
 }
 
-type set map[*Subscription]struct{}
-
 // New makes a feed of a store.
 func New(source Source) *Feed {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Feed{
 		source: source, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1),
-		composer: newComposer(), replies: newReplies(), chats: map[string]set{}, wide: set{}, owners: map[string]string{},
+		composer: newComposer(), replies: newReplies(), chats: map[string]lines{}, wide: lines{}, owners: map[string]string{},
 	}
 }
 

@@ -48,8 +48,10 @@ type Subscription struct {
 	closed     bool // guarded by the feed's mutex
 
 	mu     sync.Mutex
-	queue  []Item        // what is new
-	err    error         // what comes after the queue
+	line   *line         // where what is new comes from; nil before it has joined
+	at     *link         // its place in that: the next one is what it gets next; nil: it gets no more
+	rest   []told        // what it gets before that
+	err    error         // what comes after all of it
 	signal chan struct{} // of size 1
 }
 
@@ -91,7 +93,7 @@ func (s *Subscription) Close() {
 	f.mu.Unlock()
 	s.stop()
 	s.mu.Lock()
-	s.queue = nil
+	s.at, s.rest = nil, nil
 	s.mu.Unlock()
 	s.fail(ErrClosed)
 	f.poke() // the tailer may rest
@@ -146,7 +148,7 @@ func (s *Subscription) Waiting() bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.queue) > 0
+	return len(s.rest) > 0 || s.at != nil && s.at.next.Load() != nil
 }
 
 // Last is the number up to which everything that fits was yielded. It belongs
@@ -228,26 +230,22 @@ func (f *Feed) join(s *Subscription) (bool, error) {
 	return true, nil
 }
 
-// await takes the next item that was pushed.
+// await takes the next item that was told.
 func (s *Subscription) await(ctx context.Context) (Item, error) {
 	for {
-		s.mu.Lock()
-		if len(s.queue) > 0 {
-			item := s.queue[0]
-			s.queue[0] = Item{}
-			s.queue = s.queue[1:]
-			s.mu.Unlock()
+		more := *s.line.more.Load() // before looking, so that nothing comes unnoticed
+		item, ok, err := s.take()
+		if ok {
 			if item.Change != nil {
 				s.last = item.Change.Seq
 			}
 			return item, nil
 		}
-		err := s.err
-		s.mu.Unlock()
 		if err != nil {
 			return Item{}, err
 		}
 		select {
+		case <-more:
 		case <-s.signal:
 		case <-ctx.Done():
 			return Item{}, ctx.Err()
@@ -255,32 +253,75 @@ func (s *Subscription) await(ctx context.Context) (Item, error) {
 	}
 }
 
+// take returns what waits, if anything does; if not, why nothing will come.
+func (s *Subscription) take() (item Item, ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.rest) > 0 {
+		item = s.rest[0].Item
+		s.rest[0] = told{}
+		s.rest = s.rest[1:]
+		return item, true, nil
+	}
+	if s.at != nil {
+		if next := s.at.next.Load(); next != nil {
+			s.at = next
+			return next.Item, true, nil
+		}
+	}
+	return Item{}, false, s.err
+}
+
+// keepsUp tells whether no more waits for the subscriber than may. If it does
+// not, what is beyond is taken away, and last is the number of the last change
+// that is not.
+func (s *Subscription) keepsUp() (last int64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.at == nil || int64(len(s.rest))+s.line.end.n-s.at.n <= int64(s.opts.Buffer) {
+		return 0, true
+	}
+	s.gather()
+	if len(s.rest) <= s.opts.Buffer {
+		return 0, true
+	}
+	clear(s.rest[s.opts.Buffer:])
+	s.rest = s.rest[:s.opts.Buffer]
+	return s.rest[len(s.rest)-1].upTo, false
+}
+
 // maxMerged bounds the text of deltas that are merged while they wait.
 const maxMerged = 4 << 10
 
-// push queues an item; false means that the subscriber is too slow. Pieces of
-// one part that wait are merged.
-func (s *Subscription) push(item Item) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil {
-		return true
-	}
-	if d := item.Delta; d != nil && len(s.queue) > 0 {
-		before := s.queue[len(s.queue)-1].Delta
-		if before != nil && before.Call == d.Call && before.Part == d.Part && before.Offset+len(before.Text) == d.Offset && len(before.Text) < maxMerged {
-			both := *before
-			both.Text += d.Text
-			s.queue[len(s.queue)-1] = Item{Delta: &both}
-			return true
+// gather makes what waits in the line this subscription's own. Pieces of one
+// part are merged. The caller holds mu.
+func (s *Subscription) gather() {
+	for next := s.at.next.Load(); next != nil; next = s.at.next.Load() {
+		s.at = next
+		if d := next.Delta; d != nil && len(s.rest) > 0 {
+			last := &s.rest[len(s.rest)-1]
+			before := last.Delta
+			if before != nil && before.Call == d.Call && before.Part == d.Part && before.Offset+len(before.Text) == d.Offset && len(before.Text) < maxMerged {
+				both := *before
+				both.Text += d.Text
+				last.Delta = &both
+				continue
+			}
 		}
+		s.rest = append(s.rest, next.told)
 	}
-	if len(s.queue) >= s.opts.Buffer {
-		return false
+}
+
+// end is the end of a subscription that has joined: it gets what waits for it,
+// and then the error.
+func (s *Subscription) end(err error) {
+	s.mu.Lock()
+	if s.at != nil {
+		s.gather()
+		s.at = nil
 	}
-	s.queue = append(s.queue, item)
-	s.wake()
-	return true
+	s.mu.Unlock()
+	s.fail(err)
 }
 
 // fail ends the subscription with an error, once.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/cadre-dev/cadre/internal/store"
 )
@@ -28,7 +29,27 @@ func (f *Feed) tail() {
 		if err := f.move(); err != nil {
 			f.lose(err)
 		}
+		if f.crowded() {
+			select {
+			case <-time.After(crowdPause):
+			case <-f.ctx.Done():
+			}
+		}
 	}
+}
+
+// A crowd of subscribers is told what is new less often, and more at a time: to
+// wake a thousand for each of a thousand changes would take more of the machine
+// than the agents that make them.
+const (
+	crowd      = 64
+	crowdPause = 25 * time.Millisecond
+)
+
+func (f *Feed) crowded() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.open > crowd
 }
 
 // rest ends the tailing when nobody is left, and forgets what was kept for
@@ -142,11 +163,12 @@ func (f *Feed) distribute(fresh []store.Change, upTo int64) {
 			f.tell(pieces[0].Delta, over)
 			pieces = pieces[1:]
 		}
-		for s := range f.chats[c.Chat] {
-			f.offer(s, c)
-		}
-		for s := range f.wide {
-			f.offer(s, c)
+		for _, ls := range []lines{f.chats[c.Chat], f.wide} {
+			for _, l := range ls {
+				if fit, ok := fits(l.filter, c); ok {
+					f.add(l, Item{Change: fit}, c.Seq)
+				}
+			}
 		}
 		f.last = c.Seq
 		for _, call := range ended(c) {
@@ -157,6 +179,7 @@ func (f *Feed) distribute(fresh []store.Change, upTo int64) {
 	for _, p := range pieces {
 		f.tell(p.Delta, over)
 	}
+	f.wakeAll()
 	f.last = upTo
 	f.ring = append(f.ring, fresh...)
 	if extra := len(f.ring) - ringSize; extra > ringSize { // seldom, as it copies
@@ -180,27 +203,15 @@ func ended(c *store.Change) (calls []string) {
 	return calls
 }
 
-// offer gives a subscription a change, if that fits its filter. The caller
-// holds mu.
-func (f *Feed) offer(s *Subscription, c *store.Change) {
-	fit, ok := fits(s.filter, c)
-	if !ok {
-		return
-	}
-	if !s.push(Item{Change: fit}) {
-		f.cut(s, &SlowError{Last: f.last})
-	}
-}
-
 // tell gives a delta to those who want it. The caller holds mu.
 func (f *Feed) tell(d *Delta, over map[string]bool) {
 	if over[d.Call] {
 		return
 	}
-	for _, subs := range []set{f.chats[d.Chat], f.wide} {
-		for s := range subs {
-			if s.opts.Deltas && f.wants(s.filter, d) && !s.push(Item{Delta: d}) {
-				f.cut(s, &SlowError{Last: f.last})
+	for _, ls := range []lines{f.chats[d.Chat], f.wide} {
+		for _, l := range ls {
+			if l.deltas && f.wants(l.filter, d) {
+				f.add(l, Item{Delta: d}, f.last)
 			}
 		}
 	}
@@ -275,33 +286,47 @@ func (f *Feed) owner(chat string) string {
 // The caller holds mu.
 func (f *Feed) cut(s *Subscription, err error) {
 	f.unregister(s)
-	s.fail(err)
+	s.end(err)
 }
 
 func (f *Feed) cutAll(err error) {
-	for _, subs := range f.chats {
-		for s := range subs {
-			f.cut(s, err)
+	cut := func(ls lines) {
+		for _, l := range ls {
+			for s := range l.subs {
+				f.cut(s, err)
+			}
 		}
 	}
-	for s := range f.wide {
-		f.cut(s, err)
+	cut(f.wide)
+	for _, ls := range f.chats {
+		cut(ls)
 	}
 }
 
-// register makes a subscription one of those that get what is new.
+// linesOf are those that a subscription with this filter follows one of. The
+// caller holds mu.
+func (f *Feed) linesOf(filter store.Filter) lines {
+	if filter.Chat == "" {
+		return f.wide
+	}
+	if f.chats[filter.Chat] == nil {
+		f.chats[filter.Chat] = lines{}
+	}
+	return f.chats[filter.Chat]
+}
+
+// register makes a subscription one of those that get what is new. The caller
+// holds mu.
 func (f *Feed) register(s *Subscription) {
-	subs := f.wide
-	if s.filter.Chat != "" {
-		if f.chats[s.filter.Chat] == nil {
-			f.chats[s.filter.Chat] = set{}
-		}
-		subs = f.chats[s.filter.Chat]
-	}
-	subs[s] = struct{}{}
+	l := f.linesOf(s.filter).of(s.filter, s.opts.Deltas)
+	l.subs[s] = struct{}{}
 	s.registered = true
+	s.mu.Lock()
+	s.line, s.at = l, l.end
+	s.mu.Unlock()
 }
 
+// unregister takes that back. The caller holds mu.
 func (f *Feed) unregister(s *Subscription) {
 	if !s.registered {
 		return
@@ -310,11 +335,9 @@ func (f *Feed) unregister(s *Subscription) {
 	if s.opts.Deltas {
 		f.replies.leave()
 	}
-	delete(f.wide, s)
-	if subs := f.chats[s.filter.Chat]; subs != nil {
-		delete(subs, s)
-		if len(subs) == 0 {
-			delete(f.chats, s.filter.Chat)
-		}
+	delete(s.line.subs, s)
+	ls := f.linesOf(s.filter)
+	if ls.drop(); len(ls) == 0 {
+		delete(f.chats, s.filter.Chat)
 	}
 }
