@@ -248,9 +248,10 @@ type stream struct {
 	lines  bool
 	last   int64
 	chat   string
-	buf    []byte // to be sent
-	paused string // what the client was told
-	turn   func() // ends the turn; nil: there is none
+	buf    []byte  // to be sent
+	lent   *[]byte // what buf is in, of scratches
+	paused string  // what the client was told
+	turn   func()  // ends the turn; nil: there is none
 }
 
 // batch is how many changes are read at once for a feed that ends.
@@ -396,6 +397,10 @@ func (t *stream) item(item feed.Item) (gone bool) {
 		return false
 	}
 	b := t.buf
+	if b == nil {
+		t.lent = scratches.Get().(*[]byte) //nolint:forcetypeassert // there is nothing else in it
+		b = (*t.lent)[:0]
+	}
 	if item.Change == nil {
 		if !t.lines {
 			b = append(b, "event: delta\ndata: "...)
@@ -436,7 +441,16 @@ func (t *stream) flush() error {
 		}()
 	}
 	b := t.buf
-	t.buf = b[:0]
+	t.buf = nil // a thousand feeds that wait hold no buffers
+	if lent := t.lent; lent != nil {
+		t.lent = nil
+		defer func() {
+			if cap(b) <= maxScratch {
+				*lent = b
+				scratches.Put(lent)
+			}
+		}()
+	}
 	if len(b) == 0 {
 		return nil
 	}

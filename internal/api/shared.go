@@ -17,11 +17,11 @@ import (
 // generation is how many encodings are kept, twice.
 const generation = 1024
 
-// scratches are buffers to encode in; what is kept has the size it needs.
+// scratches are buffers to encode in, and to send from.
 var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxScratch bounds what is held for the next encoding.
-const maxScratch = 64 << 10
+// maxScratch bounds those that are kept for the next use.
+const maxScratch = 4 * sendBytes
 
 // shared holds the newest encodings. The feed hands the same change to all
 // subscribers, so that its address tells it; those that are being read anew for
