@@ -46,6 +46,7 @@ var bars = []struct {
 	{"Recovery", (*bench).recovery},
 	{"Request sizes", (*bench).requests},
 	{"Cold start", (*bench).coldStart},
+	{"A thousand subscribers", (*bench).audience},
 }
 
 func main() {

@@ -32,9 +32,10 @@ Contenders take turns; a ratio is the median of the ratios of all rounds. CPU is
 
 Profiles of November 2026 (` + "`-profile`" + `), on two virtual cores that the model server and the driver share:
 
-- Spans and CPU of bar 1: the two cores are busy. Of Cadre's CPU at N=1000 about 20 % go into SQLite, 20 % into HTTP to the model (which the floor has, too), 12 % into collecting garbage, 12 % into running the tool (input checked against its schema, policy, the folder opened safely), 10 % into stepping and encoding, 7 % into the feed and its subscriber, the rest into reading replies and writing requests. There is no single large part left.
+- Spans and CPU of bar 1: at N=64 and N=1000 the two cores are busy with Cadre in each burst of replies, and nothing waits for the disk. Of Cadre's CPU at N=1000 about 17 % go into SQLite, 20 % into HTTP to the model (which the floor has, too), 10 % into collecting garbage, 10 % into running the tool (policy, the folder opened safely), 11 % into stepping and encoding, 9 % into the feed and its subscriber, the rest into reading replies, writing requests and the kernel. There is no single large part left. At N=4 each stage is four to five commits one after the other, of about 0.5 ms each.
 - A turn (bar 3) holds two commits one after the other. Each writes about ten pages to the WAL and waits for the disk, 0.2 to 0.4 ms each here; the rest are the two requests and the tool.
-- Memory: the program's file is mapped in huge pages by this kernel, so that all 35 MB of it count as soon as any of it is used. An idle server has about 15 MB of its own.
+- Memory: the program's file is mapped in huge pages by this kernel, so that all 35 MB of it count as soon as any of it is used; a server that has been at rest has given most of it back. An idle server has about 12 MB of its own. The heap is allowed 16 MB before garbage is collected at all, which saves a fifth of the CPU at N=64.
+- The speed of this machine's cores varies by a third within an hour (compare "cadre version" and "first go build" of bar 7 between runs): ratios between contenders of one run tell more than seconds.
 `
 
 // part is the heading of the part of a bar.
