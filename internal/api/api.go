@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -137,7 +138,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.Web = http.HandlerFunc(plainPage)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{cfg: cfg, log: cfg.Log, mux: http.NewServeMux(), limits: newLimits(cfg.Rate, cfg.Burst, cfg.Now), shared: newShared(), turns: newTurns(), ctx: ctx, stop: stop}
+	s := &Server{cfg: cfg, log: cfg.Log, mux: http.NewServeMux(), limits: newLimits(cfg.Rate, cfg.Burst, cfg.Now), shared: newShared(), turns: newTurns(max(1, runtime.GOMAXPROCS(0)/4)), ctx: ctx, stop: stop}
 	var err error
 	if s.metrics, err = newMetrics(s); err != nil {
 		stop()

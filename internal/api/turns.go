@@ -6,7 +6,6 @@ package api
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"time"
 )
@@ -29,9 +28,9 @@ type turns chan *place
 // place remembers how long was sent from it since it rested.
 type place struct{ busy time.Duration }
 
-func newTurns() turns {
-	t := make(turns, max(1, runtime.GOMAXPROCS(0)/4))
-	for range cap(t) {
+func newTurns(places int) turns {
+	t := make(turns, places)
+	for range places {
 		t <- &place{}
 	}
 	return t

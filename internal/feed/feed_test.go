@@ -414,6 +414,57 @@ func TestNobodyListens(t *testing.T) {
 	})
 }
 
+// TestCommittedWhileNobodyTailed: one that is closed while it joins may move
+// the tail after the tailer has gone. Who comes next must not take it for the
+// newest.
+func TestCommittedWhileNobodyTailed(t *testing.T) {
+	bubble(t, func(t *testing.T, s *source, f *Feed) {
+		commit(s, f, "c1")
+		f.Subscribe(t.Context(), 0, store.Filter{}, Options{}).Close()
+		synctest.Wait() // the tailer has gone
+		if err := f.move(); err != nil || f.tailing.Load() {
+			t.Fatalf("moving the tail: %v, tailing: %v", err, f.tailing.Load())
+		}
+		seq := commit(s, f, "c1")
+		sub := f.Subscribe(t.Context(), 1, store.Filter{}, Options{})
+		wantChange(t, sub, seq)
+	})
+}
+
+// TestCrowd: many who ask for the same get the same, whenever they came and
+// however fast they are.
+func TestCrowd(t *testing.T) {
+	bubble(t, func(t *testing.T, s *source, f *Feed) {
+		const size = 3 * crowd
+		subs := make([]*Subscription, size)
+		for i := range subs {
+			subs[i] = f.Subscribe(t.Context(), 0, store.Filter{Chat: "c1"}, Options{Deltas: true})
+			wantChange(t, subs[i], commit(s, f, "c1")-int64(i)) // it has all before it still to get
+		}
+		other := f.Subscribe(t.Context(), size, store.Filter{Chat: "c2"}, Options{})
+		for seq := int64(1); seq <= size; seq++ {
+			for i, sub := range subs {
+				if seq == 1 || i%3 == 0 && seq > size/2 { // some wait
+					continue
+				}
+				wantChange(t, sub, seq)
+			}
+		}
+		last := commit(s, f, "c1")
+		for i, sub := range subs {
+			for seq := int64(size/2 + 1); i%3 == 0 && seq <= size; seq++ {
+				wantChange(t, sub, seq)
+			}
+			wantChange(t, sub, last)
+			sub.Close()
+		}
+		wantNothing(t, other)
+		if n := len(f.chats); n != 1 {
+			t.Errorf("lines of %d chats are left, one is followed", n)
+		}
+	})
+}
+
 func TestEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, s *source, f *Feed) {
 		commit(s, f, "c1")

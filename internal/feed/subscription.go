@@ -193,7 +193,9 @@ func (f *Feed) join(s *Subscription) (bool, error) {
 		f.reached(s.cursor) // who read it may be ahead of who wrote it and has still to tell
 	}
 	f.mu.Lock()
-	behind := !f.started || f.last < s.cursor
+	// What was committed while nobody tailed woke nobody. From here on the
+	// tailer is told, as there is this subscription.
+	behind := !f.started || f.last < max(s.cursor, f.newest.Load())
 	f.mu.Unlock()
 	if behind {
 		if err := f.move(); err != nil {
