@@ -63,6 +63,15 @@ export async function modelServer(name) {
   return { base, stop: () => end(child, "SIGTERM") };
 }
 
+/** command runs the command line on the data folder of a world, and resolves when it has worked. */
+export async function command(world, ...args) {
+  const child = spawn(binary, [...args, "--data", join(world.home, "data")], { cwd: world.work, env: world.environment() });
+  let text = "";
+  for (const out of [child.stdout, child.stderr]) out.on("data", (chunk) => (text += chunk));
+  const code = await new Promise((done) => child.on("close", done));
+  assert.equal(code, 0, `cadre ${args.join(" ")}: ${text}`);
+}
+
 /**
  * World is a server on a data folder of its own, which outlives it: it can be
  * killed and started again. files are put into the folder its agents work in.
@@ -86,11 +95,13 @@ export class World {
     return w;
   }
 
+  environment = () => ({ PATH: process.env.PATH, HOME: this.home, TMPDIR: tmpdir(), NO_COLOR: "1", CADRE_LOCAL: "off", ...this.env });
+
   /** serve starts the server, at its old address if it had one. */
   async serve(port = this.port) {
     this.child = spawn(binary, ["serve", "--addr", `127.0.0.1:${port}`, "--data", join(this.home, "data")], {
       cwd: this.work,
-      env: { PATH: process.env.PATH, HOME: this.home, TMPDIR: tmpdir(), NO_COLOR: "1", CADRE_LOCAL: "off", ...this.env },
+      env: this.environment(),
     });
     [, this.entry] = await line(this.child, /Open (http:\/\/127\.0\.0\.1:\d+\/\S*)/);
     this.base = new URL(this.entry).origin;

@@ -5,6 +5,7 @@ import { api } from "../api/client";
 import type { Answer, Attachment, Item } from "../api/types";
 import { go } from "../ui/route";
 import { reason } from "./load";
+import { kept } from "./outbox";
 import { budget } from "./settings";
 import { notify, read, write } from "./store";
 
@@ -14,8 +15,6 @@ function newMessageID(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(26));
   return `msg-${Array.from(bytes, (b) => letters[b & 31]).join("")}`;
 }
-
-const kept = new Map<string, Attachment[]>();
 
 /** send posts a message; until the feed shows it, it stands in the outbox. */
 export function send(chat: string, text: string, attachments: Attachment[] = [], model = ""): void {

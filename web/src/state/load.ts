@@ -5,6 +5,7 @@ import { all, api, Problem } from "../api/client";
 import type { Change, Delta, Message } from "../api/types";
 import { subscribe, type Feed, type FeedEvent, type Link } from "./feed";
 import type { State } from "./model";
+import { pack, unpack } from "./outbox";
 import { apply, hear, mergeAgents, mergeChats, mergeItems, mergeMessages, mergeModelCalls, mergeTasks, mergeToolCalls } from "./reduce";
 import { browserSharing, share } from "./share";
 import { sentence } from "../text/format";
@@ -32,7 +33,7 @@ function take(event: FeedEvent): void {
 
 const showLink = (link: Link, retryAt: number) => write({ link, retryAt });
 
-/** What is held may be of a chat that was deleted, or of another data folder: none of it is kept. Drafts are. */
+/** What is held may be of a chat that was deleted, or of another data folder: none of it is kept. Drafts are, and the outbox. */
 const anew = () => location.reload();
 
 /** start loads what every page needs, and follows it. */
@@ -130,6 +131,14 @@ function withoutGap(state: State, chat: string, page: readonly Message[]): State
 export function closeChat(): void {
   chatFeed?.feed.close();
   chatFeed = null;
+}
+
+/** keepOutbox takes the outbox of the page before, and leaves its own to the next one. */
+export function keepOutbox(): void {
+  write({ outbox: unpack() });
+  window.addEventListener("pagehide", (e) => {
+    if (!e.persisted) pack(read().outbox); // a page that may come back keeps it itself
+  });
 }
 
 /** A window that nobody sees for a while leaves the chat's feed, and comes back to it when it is seen. */
