@@ -203,7 +203,10 @@ function Asked({ q, chosen, choose, busy }: { q: Question; chosen: string[]; cho
 export function BudgetBody({ item, give, busy }: BodyProps) {
   return (
     <>
-      <p className="text-row">{clean(item.action)}</p>
+      <p className="text-row">
+        It has used {clean(item.action)}
+        {item.reason && `, and ${clean(item.reason)}`}.
+      </p>
       <div className="mt-3 flex gap-2">
         <Button look="primary" small disabled={busy} data-allow onClick={() => void give({ allow: true })}>
           Give as much again
@@ -219,8 +222,8 @@ export function BudgetBody({ item, give, busy }: BodyProps) {
 export function WorktreeBody({ item, give, busy }: BodyProps) {
   const ways: [string, string][] = [
     ["accept", "Take the changes"],
-    ["merge", "Merge its branch"],
-    ["keep", "Keep the worktree"],
+    ["merge", "Take, mark conflicts"],
+    ["keep", "Keep as a branch"],
     ["discard", "Discard"],
   ];
   return (
