@@ -4,13 +4,16 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/cadre-dev/cadre/internal/api/wire"
 )
 
 func FuzzRequests(f *testing.F) {
@@ -45,10 +48,12 @@ func FuzzRequests(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
 	}
+	for _, seed := range everyOperation(f) {
+		f.Add(seed[0], seed[1], seed[2], seed[3])
+	}
 	w := newFuzzWorld(f)
-	chat := w.chat
 	f.Fuzz(func(t *testing.T, method, target, header, body string) {
-		target, body = strings.ReplaceAll(target, "CHAT", chat), strings.ReplaceAll(body, "CHAT", chat)
+		target, body = w.names.Replace(target), w.names.Replace(body)
 		ctx := t.Context()
 		if strings.Contains(target, "/changes") { // an open feed would not end
 			var cancel context.CancelFunc
@@ -72,19 +77,100 @@ func FuzzRequests(f *testing.F) {
 		if rec.Code >= 500 {
 			t.Errorf("%s %q with %q and %q got %d: %s", method, target, header, body, rec.Code, rec.Body)
 		}
+		if method == http.MethodDelete && rec.Code < 300 {
+			w.anew(t) // without a chat or a token there would be little left to find
+		}
 	})
 }
 
+// everyOperation is a request for each operation of the document, with
+// something for each parameter and each field, so that none is left to chance.
+func everyOperation(f *testing.F) (seeds [][4]string) {
+	f.Helper()
+	b, err := os.ReadFile("openapi.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Parameters  []struct{ Name, In string }
+			RequestBody *struct {
+				Content map[string]struct {
+					Schema struct {
+						Ref string `json:"$ref"`
+					}
+				}
+			}
+		}
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct{ Type any }
+			}
+		}
+	}
+	if err := json.Unmarshal(b, &doc); err != nil {
+		f.Fatal(err)
+	}
+	fill := strings.NewReplacer("{user}", "me", "{name}", "nobody", "{chat}", "CHAT", "{agent}", "CHAT.1", "{task}", "CHAT.1", "{item}", "ITEM",
+		"{token}", "x", "{provider}", "offline", "{artifact}", "CHAT-a1")
+	values := map[string]any{"string": "x", "integer": 1, "number": 1, "boolean": true, "array": []any{map[string]any{}}, "object": map[string]any{}}
+	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
+		for _, method := range slices.Sorted(maps.Keys(doc.Paths[path])) {
+			op := doc.Paths[path][method]
+			var query []string
+			for _, p := range op.Parameters {
+				if p.In == "query" {
+					query = append(query, p.Name+"=1")
+				}
+			}
+			body := ""
+			if op.RequestBody != nil {
+				fields := map[string]any{}
+				for name, p := range doc.Components.Schemas[filepath.Base(op.RequestBody.Content["application/json"].Schema.Ref)].Properties {
+					kind, _ := p.Type.(string)
+					fields[name] = values[kind]
+				}
+				delete(fields, "$schema")
+				text, err := json.Marshal(fields)
+				if err != nil {
+					f.Fatal(err)
+				}
+				body = string(text)
+			}
+			target, method := fill.Replace(path), strings.ToUpper(method)
+			seeds = append(seeds, [4]string{method, target, "Content-Type: application/json", body})
+			for _, q := range query { // one wrong value would hide what the others do
+				seeds = append(seeds, [4]string{method, target + "?" + q, "Accept: */*", body})
+			}
+		}
+	}
+	return seeds
+}
+
+// fuzzWorld has a chat with a sub-agent that asks the user.
 type fuzzWorld struct {
 	*world
-	chat string
+	names *strings.Replacer // CHAT and ITEM
 }
 
 // newFuzzWorld makes a world that lives as long as the fuzzing does.
-func newFuzzWorld(f *testing.F) fuzzWorld {
+func newFuzzWorld(f *testing.F) *fuzzWorld {
 	f.Helper()
-	w := newWorld(f)
-	var snap wire.Snapshot
-	w.want(http.StatusCreated, http.MethodPost, chats, wire.NewChat{Title: "fuzz"}).into(f, &snap)
-	return fuzzWorld{w, snap.Chat.ID}
+	w := &fuzzWorld{world: newWorld(f)}
+	w.anew(f)
+	return w
+}
+
+// anew makes what a request may have deleted.
+func (w *fuzzWorld) anew(t testing.TB) {
+	t.Helper()
+	defer func(f testing.TB) { w.t = f }(w.t)
+	w.t = t // what belongs to the whole must not be used within a request
+	if w.call(w.token, http.MethodGet, chats, nil).status == http.StatusUnauthorized {
+		var err error
+		w.token, err = w.gate.LocalToken(context.Background(), filepath.Join(w.dir, "data")) // it outlives the request
+		w.ok(err)
+	}
+	chat, item := w.newChat("fuzz")
+	w.names = strings.NewReplacer("CHAT", chat, "ITEM", item.ID)
 }
