@@ -168,7 +168,7 @@ func (w *fuzzWorld) anew(t testing.TB) {
 	w.t = t // what belongs to the whole must not be used within a request
 	if w.call(w.token, http.MethodGet, chats, nil).status == http.StatusUnauthorized {
 		var err error
-		w.token, err = w.gate.LocalToken(context.Background(), filepath.Join(w.dir, "data")) // it outlives the request
+		w.token, err = w.gate.LocalToken(t.Context(), filepath.Join(w.dir, "data"))
 		w.ok(err)
 	}
 	chat, item := w.newChat("fuzz")

@@ -262,7 +262,10 @@ func (w *world) glob(pattern, in string) (string, error) {
 	if in != "" && !w.isFolder(in) {
 		return "", fmt.Errorf("%s does not exist", in)
 	}
-	re := regexp.MustCompile("^" + globParts.Replace(regexp.QuoteMeta(path.Join(in, pattern))) + "$")
+	re, err := regexp.Compile("^" + globParts.Replace(regexp.QuoteMeta(path.Join(in, pattern))) + "$")
+	if err != nil {
+		return "", fmt.Errorf("%q is no pattern: %w", pattern, err) // braces that do not match, as the real tool says
+	}
 	var found []string
 	for f := range w.files {
 		if re.MatchString(f) {

@@ -45,7 +45,7 @@ var hostile = []string{
 	"http://198.18.0.1/", "http://198.51.100.1/", "http://203.0.113.1/", "http://224.0.0.1/", "http://239.255.255.250/",
 	"http://240.0.0.1/", "http://255.255.255.255/", "http://192.88.99.1/",
 	// who is the host?
-	"http://user@example.com/", "http://user:pass@example.com/", "http://example.com@127.0.0.1/", "http://127.0.0.1@example.com/", "http://@example.com/",
+	"http://%A0/", "http://a.%ff.example/", "http://user@example.com/", "http://user:pass@example.com/", "http://example.com@127.0.0.1/", "http://127.0.0.1@example.com/", "http://@example.com/",
 	`http://example.com\@127.0.0.1/`, `http://127.0.0.1\.example.com/`, `http:\\127.0.0.1\`, "http:127.0.0.1", "http:/127.0.0.1", "http:///127.0.0.1",
 	"http://", "http://:80/", "http://./", "http://..../", "http://a..b/", "http://[::1", "http://::1/", "http://exam ple.com/",
 	"http://example.com:0/", "http://example.com:65536/", "http://example.com:80a/", "http://example.com:-1/",

@@ -113,7 +113,10 @@ func canonicalHost(host string) (string, error) {
 		return "", fmt.Errorf("%q is not a valid host name", host)
 	}
 	ascii = strings.ToLower(ascii)
-	if strings.ContainsAny(ascii, ":%/@") {
+	// Bytes that are no text become a name which stands for itself no more: what
+	// is approved and what is fetched must be one name, however often it is read.
+	again, err := idna.Lookup.ToASCII(ascii)
+	if err != nil || again != ascii || strings.ContainsAny(ascii, ":%/@") {
 		return "", fmt.Errorf("%q is not a valid host name", host)
 	}
 	labels := strings.Split(ascii, ".")
