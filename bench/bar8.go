@@ -135,7 +135,7 @@ func ended(ctx context.Context, m *model) (times []int64) {
 // attend follows a chat until the context ends, and counts the bytes that
 // arrive.
 func (s *server) attend(ctx context.Context, chatID string, since int64, arrived *atomic.Int64) error {
-	res, err := s.do(ctx, http.MethodGet, fmt.Sprintf("%s/%s/changes?since=%d", chatsPath, chatID, since), nil)
+	res, err := s.do(ctx, http.MethodGet, fmt.Sprintf("%s/%s/changes?since=%d", chatsPath, chatID, since), nil) //nolint:bodyclose // by the goroutine that reads it
 	if err != nil {
 		return err
 	}
