@@ -172,7 +172,7 @@ func (e *Engine) start(l *live, key effectKey, do func(context.Context, *Job) (a
 		Tell: func(ev agent.Event) { e.box.put(delivery{agent: id, ev: ev}) },
 	}
 	e.work.Go(func() {
-		deepen()
+		deepen(id)
 		defer cancel()
 		d := delivery{agent: id, key: key}
 		defer func() {
@@ -299,10 +299,12 @@ func inputOf(history []message.Message, f agent.RunTool) json.RawMessage {
 }
 
 // deepen makes the stack of a new goroutine as large as its work will need, in
-// one step while there is nothing on it to copy.
+// one step while there is nothing on it to copy. The frame is used, or it would
+// be compiled away.
 //
 //go:noinline
-func deepen() byte {
+func deepen(id string) byte {
 	var frame [10 << 10]byte
-	return frame[len(frame)-1]
+	copy(frame[:], id)
+	return frame[len(id)%len(frame)]
 }
