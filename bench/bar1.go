@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/cadre-dev/cadre/bench/chat"
 )
@@ -148,16 +147,11 @@ func (b *bench) contend(ctx context.Context, name string, n int, sizes string) (
 // counts from the creation of the chat on, as the peers have no server to start; the bar
 // judges that.
 func (b *bench) contendOurs(ctx context.Context, n int) (got sample, err error) {
-	data, err := os.MkdirTemp(b.dir, "data-")
+	srv, end, err := b.serveAnew(ctx)
 	if err != nil {
 		return got, err
 	}
-	defer func() { _ = os.RemoveAll(data) }() // the whole folder is removed at the end
-	srv, err := b.serve(ctx, data)
-	if err != nil {
-		return got, err
-	}
-	defer srv.stop(syscall.SIGTERM)
+	defer end()
 	before, err := cpu(srv.pid())
 	if err != nil {
 		return got, err

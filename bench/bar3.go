@@ -5,10 +5,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/cadre-dev/cadre/bench/chat"
 )
@@ -100,16 +98,11 @@ func (b *bench) overChildren(ctx context.Context, s *section) error {
 
 // alone runs a script on a server of its own and returns the model calls.
 func (b *bench) alone(ctx context.Context, script chat.Script) ([]chat.Call, error) {
-	data, err := os.MkdirTemp(b.dir, "data-")
+	srv, end, err := b.serveAnew(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(data) }() // the whole folder is removed at the end
-	srv, err := b.serve(ctx, data)
-	if err != nil {
-		return nil, err
-	}
-	defer srv.stop(syscall.SIGTERM)
+	defer end()
 	if err := b.model.reset(ctx, false); err != nil {
 		return nil, err
 	}

@@ -6,10 +6,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/cadre-dev/cadre/bench/chat"
@@ -60,16 +58,11 @@ func (b *bench) firstToken(ctx context.Context) (*section, error) {
 	if b.quick {
 		pieces = 40
 	}
-	data, err := os.MkdirTemp(b.dir, "data-")
+	srv, end, err := b.serveAnew(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(data) }() // the whole folder is removed at the end
-	srv, err := b.serve(ctx, data)
-	if err != nil {
-		return nil, err
-	}
-	defer srv.stop(syscall.SIGTERM)
+	defer end()
 	id, seq, err := srv.newChat(ctx)
 	if err != nil {
 		return nil, err

@@ -6,9 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"strconv"
-	"syscall"
 
 	"github.com/cadre-dev/cadre/bench/chat"
 )
@@ -44,16 +42,11 @@ type sent struct {
 }
 
 func (b *bench) requestsOf(ctx context.Context, role string) (r sent, err error) {
-	data, err := os.MkdirTemp(b.dir, "data-")
+	srv, end, err := b.serveAnew(ctx)
 	if err != nil {
 		return r, err
 	}
-	defer func() { _ = os.RemoveAll(data) }() // the whole folder is removed at the end
-	srv, err := b.serve(ctx, data)
-	if err != nil {
-		return r, err
-	}
-	defer srv.stop(syscall.SIGTERM)
+	defer end()
 	if err := b.model.reset(ctx, true); err != nil {
 		return r, err
 	}

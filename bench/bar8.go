@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strconv"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/cadre-dev/cadre/bench/chat"
@@ -31,16 +29,11 @@ func (b *bench) audience(ctx context.Context) (*section, error) {
 	if b.quick {
 		pairs, subscribers = 1, 200
 	}
-	data, err := os.MkdirTemp(b.dir, "data-")
+	srv, end, err := b.serveAnew(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(data) }() // the whole folder is removed at the end
-	srv, err := b.serve(ctx, data)
-	if err != nil {
-		return nil, err
-	}
-	defer srv.stop(syscall.SIGTERM)
+	defer end()
 	script := chat.Script{Kind: chat.Root, Fan: fan, Leaf: fanTurns, Wait: -1}
 	var alone, watched, ratios, sent, behind []float64
 	for range pairs {

@@ -88,6 +88,21 @@ func (b *bench) serve(ctx context.Context, data string) (*server, error) {
 	return s, nil
 }
 
+// serveAnew starts the server on a new data folder; end ends both.
+func (b *bench) serveAnew(ctx context.Context) (srv *server, end func(), err error) {
+	data, err := os.MkdirTemp(b.dir, "data-")
+	if err != nil {
+		return nil, nil, err
+	}
+	if srv, err = b.serve(ctx, data); err != nil {
+		return nil, nil, err
+	}
+	return srv, func() {
+		srv.stop(syscall.SIGTERM)
+		_ = os.RemoveAll(data) // the folder around it is removed at the end
+	}, nil
+}
+
 // env is what the server finds in its environment.
 func (b *bench) env() []string {
 	return []string{"XDG_CONFIG_HOME=" + filepath.Join(b.dir, "config"), "HOME=" + b.dir, "CADRE_LOCAL=off", "GOCOVERDIR="}
