@@ -220,6 +220,7 @@ func (h *history) view(ev agent.Event, fx []agent.Effect, after agent.State) err
 		for _, f := range fx {
 			if a, ok := f.(agent.AddMessage); ok {
 				want.Summary = a.Pos
+				break // what ends the agent may add more
 			}
 		}
 		if want.Summary == 0 {
