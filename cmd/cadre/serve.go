@@ -152,6 +152,9 @@ func (g *globals) serveOn(cmd *cobra.Command, o *serveOptions, l net.Listener, a
 	if err := a.Engine.Recover(ctx, ""); err != nil {
 		return errors.Join(fmt.Errorf("going on with what is unfinished: %w", err), server.Close())
 	}
+	if err := a.Store.Warm(ctx); err != nil {
+		return errors.Join(err, server.Close())
+	}
 	recovered.Store(true)
 	naming, stopNaming := context.WithCancel(ctx)
 	var named sync.WaitGroup

@@ -197,6 +197,17 @@ func (p *Performers) of(ctx context.Context, chat string) *folder {
 	return f
 }
 
+// serving returns what counts for the agent of a job. An orchestrator works in
+// the folder of its chat, so that nothing need be read for it.
+func (p *Performers) serving(ctx context.Context, job *engine.Job) *folder {
+	if job.Spec.Orchestrator() {
+		if f, err := p.at(job.Spec.Dir); err == nil {
+			return f
+		}
+	}
+	return p.of(ctx, job.Spec.Chat)
+}
+
 // policyOf is what the agents of a chat may do.
 func (p *Performers) policyOf(ctx context.Context, chat string) permission.Policy {
 	return p.of(ctx, chat).policy
@@ -223,27 +234,32 @@ func (p *Performers) Choose(dir, names string) (agent.Choice, error) {
 
 // CallModel implements engine.Performer.
 func (p *Performers) CallModel(ctx context.Context, job *engine.Job, call agent.CallModel, onDelta func(kind string, part int, name, text string)) agent.Event {
-	return p.of(ctx, job.Spec.Chat).CallModel(ctx, job, call, onDelta)
+	return p.serving(ctx, job).CallModel(ctx, job, call, onDelta)
+}
+
+// Ahead implements engine.Performer.
+func (p *Performers) Ahead(ctx context.Context, job *engine.Job, reply agent.ModelReplied) []agent.ToolFinished {
+	return p.serving(ctx, job).Ahead(ctx, job, reply)
 }
 
 // RunTool implements engine.Performer.
 func (p *Performers) RunTool(ctx context.Context, job *engine.Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event {
-	return p.of(ctx, job.Spec.Chat).RunTool(ctx, job, run, input, start)
+	return p.serving(ctx, job).RunTool(ctx, job, run, input, start)
 }
 
 // Compact implements engine.Performer.
 func (p *Performers) Compact(ctx context.Context, job *engine.Job, c agent.Compact) agent.Event {
-	return p.of(ctx, job.Spec.Chat).Compact(ctx, job, c)
+	return p.serving(ctx, job).Compact(ctx, job, c)
 }
 
 // Consult implements engine.Performer.
 func (p *Performers) Consult(ctx context.Context, job *engine.Job, c agent.Consult) agent.Event {
-	return p.of(ctx, job.Spec.Chat).Consult(ctx, job, c)
+	return p.serving(ctx, job).Consult(ctx, job, c)
 }
 
 // Accept implements engine.Performer.
 func (p *Performers) Accept(ctx context.Context, job *engine.Job) agent.Event {
-	return p.of(ctx, job.Spec.Chat).Accept(ctx, job)
+	return p.serving(ctx, job).Accept(ctx, job)
 }
 
 // Ended implements engine.Performer.

@@ -122,6 +122,7 @@ type tx struct {
 	err     error      // why the batch cannot be written
 	over    []string   // model calls that have ended: what they said so far is committed or void
 	todo    []delivery // between agents, delivered in this same batch
+	chats   []string   // that were created
 	gone    []string   // chats that were deleted
 
 	failures []failure // model calls that failed
@@ -335,7 +336,7 @@ func (t *tx) write() error {
 func (s *staged) close() error {
 	st := s.state
 	names := st.Names()
-	s.last.Docs = append(s.last.Docs, store.SetHead{ID: st.Spec.ID, Head: headOf(st, names, s.last.At)})
+	s.head(headOf(st, names, s.last.At))
 	if !st.Spec.Orchestrator() && s.was.Task != names.Task {
 		s.last.Docs = append(s.last.Docs, store.SetTask{ID: st.Spec.ID, Status: names.Task, At: s.last.At})
 	}
@@ -350,6 +351,18 @@ func (s *staged) close() error {
 	s.last.Snapshot = snap
 	s.fresh = 0
 	return nil
+}
+
+// head writes the agent's head, into its row if that is new.
+func (s *staged) head(h store.Head) {
+	for i, d := range s.last.Docs {
+		if born, ok := d.(store.NewAgent); ok && born.ID == s.state.Spec.ID {
+			born.Head = h
+			s.last.Docs[i] = born
+			return
+		}
+	}
+	s.last.Docs = append(s.last.Docs, store.SetHead{ID: s.state.Spec.ID, Head: h})
 }
 
 func headOf(st agent.State, names agent.Names, at int64) store.Head {
@@ -372,6 +385,9 @@ func (t *tx) act() {
 	e := t.e
 	maps.Copy(e.prompts, t.prompts)
 	maps.Copy(e.names, t.names)
+	for _, chat := range t.chats {
+		e.counted[chat], e.totals[chat] = true, 1
+	}
 	for chat, n := range t.started {
 		if e.counted[chat] {
 			e.totals[chat] += n

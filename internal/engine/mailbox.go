@@ -18,7 +18,8 @@ type delivery struct {
 
 	managed *managed // not an event, but a change of a chat as a whole
 
-	history []message.Message // loaded by the effect, for the agent's cache
+	history []message.Message    // loaded by the effect, for the agent's cache
+	ahead   []agent.ToolFinished // what the tools gave that a reply asks for
 }
 
 // mailbox holds what has arrived and is not yet stepped, of all agents, in

@@ -23,6 +23,12 @@ type Performer interface {
 	// CallModel makes a model call: a ModelReplied or a ModelFailed.
 	CallModel(ctx context.Context, job *Job, call agent.CallModel, onDelta func(kind string, part int, name, text string)) agent.Event
 
+	// Ahead uses the tools that a reply asks for first, as far as they only
+	// read and take no longer than a commit: their outcomes, in the order of
+	// the calls. Reading changes nothing, so that it need not wait for the
+	// reply to be on record; both are then recorded in one commit.
+	Ahead(ctx context.Context, job *Job, reply agent.ModelReplied) []agent.ToolFinished
+
 	// RunTool runs a tool: a ToolFinished or an ApprovalNeeded. A tool that is
 	// no pure read calls start first, and begins only if that returns true:
 	// then it is on record that its effects may have happened. The input was
@@ -101,8 +107,8 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 		e.announce(spec.Chat, f.Outcome)
 	case agent.CallModel:
 		reply := store.MessageID(spec.ID, l.state.Pos) // nothing takes the place while the agent thinks
-		e.start(l, effectKey{"model", f.Turn, f.Try, ""}, func(ctx context.Context, job *Job) (agent.Event, []message.Message) {
-			return e.callModel(ctx, job, f, reply)
+		e.start(l, effectKey{"model", f.Turn, f.Try, ""}, func(ctx context.Context, job *Job, d *delivery) {
+			e.callModel(ctx, job, d, f, reply)
 		}, func(text string) agent.Event {
 			return agent.ModelFailed{Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: text}
 		})
@@ -112,9 +118,9 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 			l.printed = &printed{}
 		}
 		shown := l.printed
-		e.start(l, effectKey{"tool", f.Turn, f.Call, ""}, func(ctx context.Context, job *Job) (agent.Event, []message.Message) {
+		e.start(l, effectKey{"tool", f.Turn, f.Call, ""}, func(ctx context.Context, job *Job, d *delivery) {
 			job.Output = e.output(job.Spec, f, shown)
-			return e.runTool(ctx, job, f, input), nil
+			d.ev = e.runTool(ctx, job, f, input)
 		}, func(text string) agent.Event {
 			return agent.ToolFinished{
 				Turn: f.Turn, Call: f.Call, IsError: true,
@@ -122,32 +128,32 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 			}
 		})
 	case agent.Compact:
-		e.start(l, effectKey{kind: "compact"}, func(ctx context.Context, job *Job) (agent.Event, []message.Message) {
-			loaded, err := e.complete(ctx, job)
-			if err != nil {
-				return agent.Compacted{Turn: f.Turn, Message: err.Error()}, nil
+		e.start(l, effectKey{kind: "compact"}, func(ctx context.Context, job *Job, d *delivery) {
+			if err := e.complete(ctx, job, d); err != nil {
+				d.ev = agent.Compacted{Turn: f.Turn, Message: err.Error()}
+				return
 			}
-			return e.cfg.Performer.Compact(ctx, job, f), loaded
+			d.ev = e.cfg.Performer.Compact(ctx, job, f)
 		}, func(text string) agent.Event {
 			return agent.Compacted{Turn: f.Turn, Message: text}
 		})
 	case agent.Consult:
-		e.start(l, effectKey{kind: "consult", item: f.Item}, func(ctx context.Context, job *Job) (agent.Event, []message.Message) {
-			return e.cfg.Performer.Consult(ctx, job, f), nil
+		e.start(l, effectKey{kind: "consult", item: f.Item}, func(ctx context.Context, job *Job, d *delivery) {
+			d.ev = e.cfg.Performer.Consult(ctx, job, f)
 		}, func(string) agent.Event {
 			return agent.Consulted{Item: f.Item}
 		})
 	case agent.TellTool:
 		e.tellTool(spec.ID, f)
 	case agent.InspectWork:
-		e.start(l, effectKey{kind: "inspect"}, func(ctx context.Context, job *Job) (agent.Event, []message.Message) {
-			return e.cfg.Performer.Inspect(ctx, job), nil
+		e.start(l, effectKey{kind: "inspect"}, func(ctx context.Context, job *Job, d *delivery) {
+			d.ev = e.cfg.Performer.Inspect(ctx, job)
 		}, func(text string) agent.Event {
 			return agent.WorkInspected{Reason: text}
 		})
 	case agent.RunAcceptance:
-		e.start(l, effectKey{kind: "acceptance"}, func(ctx context.Context, job *Job) (agent.Event, []message.Message) {
-			return e.cfg.Performer.Accept(ctx, job), nil
+		e.start(l, effectKey{kind: "acceptance"}, func(ctx context.Context, job *Job, d *delivery) {
+			d.ev = e.cfg.Performer.Accept(ctx, job)
 		}, func(text string) agent.Event {
 			return agent.AcceptanceDone{Output: text}
 		})
@@ -158,9 +164,9 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 	}
 }
 
-// start runs do on a goroutine of its own and delivers the event it returns;
+// start runs do on a goroutine of its own, which fills in what is delivered;
 // failed makes the event for a panic.
-func (e *Engine) start(l *live, key effectKey, do func(context.Context, *Job) (agent.Event, []message.Message), failed func(string) agent.Event) {
+func (e *Engine) start(l *live, key effectKey, do func(context.Context, *Job, *delivery), failed func(string) agent.Event) {
 	ctx, cancel := context.WithCancel(e.base)
 	l.running[key] = cancel
 	id := l.state.Spec.ID
@@ -180,46 +186,74 @@ func (e *Engine) start(l *live, key effectKey, do func(context.Context, *Job) (a
 				about(e.cfg.Log, job.Spec).Error("a panic was caught", "effect", key.kind, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 				d.ev = failed("internal error: it crashed; the log has the details")
 			}
-			// After a shutdown began, an outcome may be that of the shutdown
-			// itself: recovery will find out.
-			if d.ev != nil && e.base.Err() == nil {
-				e.box.put(d)
+			if d.ev != nil {
+				e.arrived(d)
 			}
 		}()
-		d.ev, d.history = do(ctx, job)
+		do(ctx, job, &d)
 	})
+}
+
+// arrived takes in the outcome of an effect. After a shutdown began, it may be
+// that of the shutdown itself: recovery will find out.
+func (e *Engine) arrived(d delivery) {
+	if e.base.Err() == nil {
+		e.box.put(d)
+	}
 }
 
 // callModel completes the job by what may have to be read, and makes the call.
 // What is said on the way belongs to the message that the reply will be.
-func (e *Engine) callModel(ctx context.Context, job *Job, f agent.CallModel, reply string) (agent.Event, []message.Message) {
-	loaded, err := e.complete(ctx, job)
-	if err != nil {
-		return agent.ModelFailed{Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: err.Error()}, nil
+func (e *Engine) callModel(ctx context.Context, job *Job, d *delivery, f agent.CallModel, reply string) {
+	if err := e.complete(ctx, job, d); err != nil {
+		d.ev = agent.ModelFailed{Turn: f.Turn, Try: f.Try, Kind: agent.FailServer, Message: err.Error()}
+		return
 	}
 	offsets := map[int]int{}
 	call := store.ModelCallID(job.Spec.ID, f.Turn, f.Try)
-	ev := e.cfg.Performer.CallModel(ctx, job, f, func(kind string, part int, name, text string) {
+	d.ev = e.cfg.Performer.CallModel(ctx, job, f, func(kind string, part int, name, text string) {
 		e.cfg.Feed.Publish(feed.Delta{
 			Chat: job.Spec.Chat, Agent: job.Spec.ID, Path: job.Spec.Path, Call: call, Message: reply, Turn: f.Turn, Try: f.Try,
 			Kind: kind, Part: part, Offset: offsets[part], Name: name, Text: text,
 		})
 		offsets[part] += len(text)
 	})
-	return ev, loaded
+	if ev, ok := d.ev.(agent.ModelReplied); ok && len(ev.Calls) > 0 {
+		late := *d
+		timer := time.AfterFunc(aheadWait, func() { e.arrived(late) })
+		if d.ahead = e.ahead(ctx, job, ev); !timer.Stop() {
+			d.ev = nil // it has been delivered
+		}
+	}
 }
 
-// complete reads what a job about the history needs and is not in memory. It
-// returns the history if it had to read it.
-func (e *Engine) complete(ctx context.Context, job *Job) (loaded []message.Message, err error) {
-	if job.History == nil {
-		if loaded, err = e.history(ctx, job.Spec.ID); err != nil {
-			return nil, err
+// aheadWait is how long a reply waits for what is read ahead. A disk that takes
+// longer must not keep it from being recorded; the tool is then run after that.
+const aheadWait = 20 * time.Millisecond
+
+// ahead asks for what can be read at once. A panic there must not cost the
+// reply: the tools are then run when it is on record.
+func (e *Engine) ahead(ctx context.Context, job *Job, reply agent.ModelReplied) (out []agent.ToolFinished) {
+	defer func() {
+		if r := recover(); r != nil {
+			about(e.cfg.Log, job.Spec).Error("a panic was caught", "effect", "ahead", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			out = nil
 		}
-		job.History = loaded
+	}()
+	return e.cfg.Performer.Ahead(ctx, job, reply)
+}
+
+// complete reads what a job about the history needs and is not in memory. A
+// history that had to be read is delivered with the outcome.
+func (e *Engine) complete(ctx context.Context, job *Job, d *delivery) (err error) {
+	if job.History == nil {
+		if d.history, err = e.history(ctx, job.Spec.ID); err != nil {
+			return err
+		}
+		job.History = d.history
 	}
 	job.System, err = e.prompt(ctx, job.Spec.Prompt)
-	return loaded, err
+	return err
 }
 
 func (e *Engine) prompt(ctx context.Context, id string) (string, error) {

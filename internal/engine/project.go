@@ -34,6 +34,8 @@ func (p *projection) created(d delivery) {
 			CreatedAt: at, UpdatedAt: at,
 		}})
 		p.prompt(spec.Prompt, c.Prompt)
+		p.tx.chats = append(p.tx.chats, spec.Chat)
+		p.tx.names[named{spec.Chat, spec.Role}] = 1
 	} else {
 		text, _ := p.tx.e.cfg.Performer.Prompt(spec.Prompt)
 		p.prompt(spec.Prompt, text)
@@ -135,7 +137,15 @@ func (p *projection) effect(f agent.Effect) error {
 		})
 	case agent.Report:
 		return p.report(f)
-	case agent.CallModel, agent.Compact, agent.RunTool, agent.TellTool, agent.Consult, agent.RunAcceptance, agent.InspectWork, agent.StopWork, agent.Done:
+	case agent.RunTool:
+		for _, ev := range p.d.ahead {
+			if ev.Turn == f.Turn && ev.Call == f.Call {
+				p.tx.todo = append(p.tx.todo, delivery{agent: spec.ID, ev: ev})
+				return nil
+			}
+		}
+		p.tx.acts = append(p.tx.acts, act{spec.ID, f})
+	case agent.CallModel, agent.Compact, agent.TellTool, agent.Consult, agent.RunAcceptance, agent.InspectWork, agent.StopWork, agent.Done:
 		p.tx.acts = append(p.tx.acts, act{spec.ID, f})
 	}
 	return nil

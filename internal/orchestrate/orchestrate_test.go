@@ -66,7 +66,7 @@ func newPerformer(t *testing.T, m *models) *Performer {
 	}
 	ran := func(name string, class tool.Class) tool.Tool {
 		return tool.Tool{
-			Name: name, Description: name, Class: class, Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`),
+			Name: name, Description: name, Class: class, Quick: name == "Read", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`),
 			Run: func(_ context.Context, env tool.Env, in json.RawMessage) (tool.Result, error) {
 				if strings.Contains(string(in), "missing") {
 					return tool.Result{}, errors.New("no such file")
@@ -351,6 +351,46 @@ func TestRunTool(t *testing.T) {
 	done, ok := run("/ask", "Write", `{"path":"a"}`, agent.ClassWrite, asks.Grant, start).(agent.ToolFinished)
 	if !ok || done.IsError || !strings.Contains(string(done.Record), `"effect":"allow"`) {
 		t.Errorf("an approved write: error %v, record %s", done.IsError, done.Record)
+	}
+}
+
+// TestAhead: what a reply asks to read is read until something else comes that
+// the rest may depend on, that takes longer, or that somebody is asked about.
+func TestAhead(t *testing.T) {
+	p := newPerformer(t, &models{})
+	read, slow := message.ToolCall{Name: "Read", Input: json.RawMessage(`{"path":"a"}`)}, message.ToolCall{Name: "Grep", Input: json.RawMessage(`{}`)}
+	missing, write := message.ToolCall{Name: "Read", Input: json.RawMessage(`{"path":"missing"}`)}, message.ToolCall{Name: "Write", Input: json.RawMessage(`{}`)}
+	bad := message.ToolCall{Name: "Read", Input: json.RawMessage(`{"path":1}`)}
+	for name, c := range map[string]struct {
+		dir   string
+		calls []message.ToolCall
+		want  []string
+		clock time.Duration // passes whenever somebody looks at it
+	}{
+		"all":               {"/w", []message.ToolCall{read, missing, read}, []string{"Read in /w", "no such file", "Read in /w"}, 0},
+		"up to a write":     {"/w", []message.ToolCall{read, write, read}, []string{"Read in /w"}, 0},
+		"up to a search":    {"/w", []message.ToolCall{read, slow, read}, []string{"Read in /w"}, 0},
+		"up to a bad input": {"/w", []message.ToolCall{bad, read}, nil, 0},
+		"while it is quick": {"/w", []message.ToolCall{read, read, read}, []string{"Read in /w"}, aheadTime},
+		"nothing to read":   {"/w", []message.ToolCall{write}, nil, 0},
+	} {
+		now := time.Now()
+		job := &engine.Job{Spec: agent.Spec{Dir: c.dir, Tools: []string{"Read", "Grep", "Write"}}, Now: func() time.Time { now = now.Add(c.clock); return now }}
+		reply := agent.ModelReplied{Turn: 3, Body: message.Message{Role: message.Assistant}}
+		for _, call := range c.calls {
+			reply.Body.Parts = append(reply.Body.Parts, call)
+			reply.Calls = append(reply.Calls, p.propose(t.Context(), job, call))
+		}
+		var got []string
+		for i, ev := range p.Ahead(t.Context(), job, reply) {
+			if ev.Turn != 3 || ev.Call != i {
+				t.Errorf("%s: result %d is of call %d.%d", name, i, ev.Turn, ev.Call)
+			}
+			got = append(got, message.Text(ev.Parts))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/engine"
@@ -19,6 +20,10 @@ import (
 	"github.com/cadre-dev/cadre/internal/store"
 	"github.com/cadre-dev/cadre/internal/tool"
 )
+
+// aheadTime bounds how long a reply waits for what it asks to read: about as
+// long as a commit takes.
+const aheadTime = time.Millisecond
 
 // RunTool implements engine.Performer.
 func (p *Performer) RunTool(ctx context.Context, job *engine.Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event {
@@ -82,6 +87,26 @@ func (p *Performer) RunTool(ctx context.Context, job *engine.Job, run agent.RunT
 		return p.finished(job, run, res, nil)
 	}
 	return p.finished(job, run, res, &d)
+}
+
+// Ahead implements engine.Performer.
+func (p *Performer) Ahead(ctx context.Context, job *engine.Job, reply agent.ModelReplied) []agent.ToolFinished {
+	var out []agent.ToolFinished
+	began := job.Now()
+	inputs := reply.Body.Calls()
+	for i, c := range reply.Calls {
+		t, ok := p.tools.Get(c.Name)
+		if !ok || !t.Quick || c.Class != agent.ClassRead || c.Refused || job.Now().Sub(began) > aheadTime {
+			break // what follows may depend on it
+		}
+		run := agent.RunTool{Turn: reply.Turn, Call: i, ID: c.ID, Name: c.Name, Class: c.Class}
+		ev, ok := p.RunTool(ctx, job, run, inputs[i].Input, nil).(agent.ToolFinished)
+		if !ok {
+			break
+		}
+		out = append(out, ev)
+	}
+	return out
 }
 
 // planned is what a use of a tool would do.

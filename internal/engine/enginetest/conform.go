@@ -31,6 +31,9 @@ func Conform(t *testing.T, open Factory) {
 		"a started write is never repeated":       testStartedWrite,
 		"a backoff survives a restart":            testBackoff,
 		"finished turns are not made again":       testNoRepeat,
+		"what is read ahead is told at once":      testAhead,
+		"what was read ahead in vain is not told": testAheadInVain,
+		"a reply does not wait for a slow disk":   testAheadSlow,
 		"the same message twice is one":           testDuplicate,
 		"unknown agents and closed engines":       testClosed,
 		"limits end a run and say so":             testLimit,
@@ -325,6 +328,53 @@ func testStartedWrite(b *bench) {
 		b.Errorf("the write ran %d times", n)
 	}
 	if got := b.transcript("chat"); !strings.Contains(got, "Write: Interrupted: the process ended while this ran. Its effects are unknown") {
+		b.Errorf("transcript:\n%s", got)
+	}
+}
+
+// testAhead: what can be read at once is recorded with the reply that asks for
+// it, whatever follows; the rest is run when that is on record.
+func testAhead(b *bench) {
+	b.world.Quick, b.world.SlowTools = true, time.Minute
+	b.think(map[int][]Answer{0: {{Calls: []Call{{Tool: Read}, {Tool: Read}, {Tool: Write}, {Tool: Read}}}, {Text: "read"}}})
+	b.say("read")
+	b.want(agent.ReasonCompleted)
+	synctest.Wait()
+	if want := map[string]int{"chat/1.3": 1}; !maps.Equal(b.world.Reads, want) {
+		b.Errorf("after the commit were read %v, want %v", b.world.Reads, want)
+	}
+	calls, err := b.st.ToolCalls(b.ctx, "chat")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i, c := range calls {
+		if ahead := c.EndedAt == c.CreatedAt; c.Status == "pending" || ahead != (i < 2) {
+			b.Errorf("call %d is %s and took %d ms", i, c.Status, c.EndedAt-c.CreatedAt)
+		}
+	}
+	if n := b.world.Calls["chat/2"]; n != 1 || len(calls) != 4 {
+		b.Errorf("%d calls of tools, and the model was asked %d times after them", len(calls), n)
+	}
+}
+
+// testAheadInVain: the machine alone decides whether a call is made. What was
+// read for one that it refuses is forgotten.
+func testAheadInVain(b *bench) {
+	b.world.Quick = true
+	testLimit(b)
+}
+
+func testAheadSlow(b *bench) {
+	b.world.Quick, b.world.SlowAhead, b.world.Latency = true, time.Minute, 0
+	b.think(map[int][]Answer{0: {{Calls: []Call{{Tool: Read}}}, {Text: "read"}}})
+	b.say("read")
+	began := time.Now()
+	b.want(agent.ReasonCompleted)
+	if took := time.Since(began); took > time.Second || b.world.Reads["chat/1.0"] != 1 {
+		b.Errorf("it took %s, and read %v", took, b.world.Reads)
+	}
+	<-time.After(2 * time.Minute) // what comes of it then is nobody's
+	if got := b.transcript("chat"); strings.Count(got, "result Read") != 1 || strings.Count(got, "reply") != 2 {
 		b.Errorf("transcript:\n%s", got)
 	}
 }

@@ -31,10 +31,15 @@ type World struct {
 	// is how long each tool takes, if it is not 0.
 	Latency   time.Duration
 	SlowTools time.Duration
+	// Quick tells that Reads are done before their reply is on record; where
+	// turns are decided at random, so is this.
+	Quick     bool
+	SlowAhead time.Duration // how long that takes
 
 	mu     sync.Mutex
 	Writes map[string]int // how often each write began, by agent, turn and call
 	Calls  map[string]int // how often each model turn was asked for
+	Reads  map[string]int // how often each Read was run, not counting those done ahead
 	Stops  int            // effects that ended because their context did
 	read   map[string]int // how much of its own history each agent has been sent
 }
@@ -77,7 +82,7 @@ var allTools = []string{Read, Write, Spawn, Ask, Submit, GiveUp, Guard, Crashy, 
 
 // NewWorld makes a World.
 func NewWorld(seed uint64) *World {
-	return &World{Seed: seed, Latency: 300 * time.Millisecond, Writes: map[string]int{}, Calls: map[string]int{}, read: map[string]int{}}
+	return &World{Seed: seed, Latency: 300 * time.Millisecond, Writes: map[string]int{}, Calls: map[string]int{}, Reads: map[string]int{}, read: map[string]int{}}
 }
 
 var _ engine.Performer = (*World)(nil)
@@ -216,6 +221,32 @@ func classOf(tool string) agent.Class {
 	return agent.ClassRead
 }
 
+// Ahead implements engine.Performer.
+func (w *World) Ahead(ctx context.Context, job *engine.Job, reply agent.ModelReplied) []agent.ToolFinished {
+	var out []agent.ToolFinished
+	calls := reply.Body.Calls()
+	if w.wait(ctx, w.SlowAhead) != nil {
+		return nil
+	}
+	for i, c := range reply.Calls {
+		key := fmt.Sprintf("%s/%d.%d", job.Spec.ID, reply.Turn, i)
+		if quick := w.Quick || w.Think == nil && w.rand("ahead", key).IntN(2) == 0; !quick || c.Name != Read || c.Refused {
+			break
+		}
+		out = append(out, w.seen(key, reply.Turn, i, calls[i].Input))
+	}
+	return out
+}
+
+// seen is what a Read gives.
+func (w *World) seen(key string, turn, call int, input json.RawMessage) agent.ToolFinished {
+	isError, text := w.rand("read", key).IntN(10) == 0, "done "+key
+	if string(input) == always {
+		isError, text = false, "as always"
+	}
+	return agent.ToolFinished{Turn: turn, Call: call, IsError: isError, Tokens: 10, Same: text, Parts: []message.Part{message.TextPart{Text: text}}}
+}
+
 // RunTool implements engine.Performer.
 func (w *World) RunTool(ctx context.Context, job *engine.Job, run agent.RunTool, input json.RawMessage, start func() bool) agent.Event {
 	key := fmt.Sprintf("%s/%d.%d", job.Spec.ID, run.Turn, run.Call)
@@ -251,6 +282,11 @@ func (w *World) RunTool(ctx context.Context, job *engine.Job, run agent.RunTool,
 	}
 	job.Output("nearly done")
 	switch {
+	case run.Name == Read:
+		w.mu.Lock()
+		w.Reads[key]++
+		w.mu.Unlock()
+		return w.seen(key, run.Turn, run.Call, input)
 	case run.Name == Wonder || run.Name == Dare:
 		told, err := job.Ask(ctx, agent.ToolAsked{Action: "which of them?", Deadline: job.Now().Add(time.Minute).UnixMilli()})
 		if err != nil {

@@ -70,6 +70,33 @@ func (p *readers) use(ctx context.Context, read func(*reader) error) error {
 	return read(r)
 }
 
+// hot is what almost every message makes the server read.
+var hot = []string{
+	keyByHashSQL, userSQL, chatSQL, userMessageSQL, agentSQL, loadSQL, lastSeqSQL, changesSQL, changesOfChatSQL,
+	chatRowSQL, agentRowSQL, messageRowSQL, taskRowSQL, callRowSQL, modelRowSQL, resultsSQL,
+}
+
+// Warm opens most of the read-only connections and prepares what they will be
+// asked for, so that the first message does not wait for that.
+func (s *Store) Warm(ctx context.Context) error {
+	return s.readers.warm(ctx, s.readers.opts.Readers-1)
+}
+
+// warm does it for n connections, by holding them all.
+func (p *readers) warm(ctx context.Context, n int) error {
+	if n <= 0 {
+		return nil
+	}
+	return p.use(ctx, func(r *reader) error {
+		for _, sql := range hot {
+			if _, err := r.conn.Prepare(sql); err != nil {
+				return failure("preparing to read", err)
+			}
+		}
+		return p.warm(ctx, n-1)
+	})
+}
+
 // take returns the connection that was used last, nil if none is free.
 func (p *readers) take() *reader {
 	p.mu.Lock()

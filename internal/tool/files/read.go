@@ -47,6 +47,7 @@ func readTool() tool.Tool {
 		Description: strings.TrimSpace(readDescription),
 		Schema:      json.RawMessage(readSchema),
 		Class:       tool.Reads,
+		Quick:       true,
 		Plan:        planRead,
 		Run:         runRead,
 	}
