@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/cadre-dev/cadre/internal/access"
 	"github.com/cadre-dev/cadre/internal/api"
@@ -20,7 +21,10 @@ import (
 	"github.com/cadre-dev/cadre/internal/app"
 )
 
-const doorName = "cadre.sock"
+const (
+	doorName = "cadre.sock"
+	doorTime = time.Second // for answers that are under way when a run ends
+)
 
 // openDoor serves until the returned function is called. Whoever may read the
 // data folder's token may come in.
@@ -44,11 +48,16 @@ func openDoor(ctx context.Context, dir string, a *app.App, log *slog.Logger) (sh
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(l) // it ends by Close
+		_ = server.Serve(l) // it ends by Shutdown
 	}()
 	return func() {
 		s.Close()
-		_ = server.Close() // the process is about to end
+		// Who has just stopped the last agent is still to be answered.
+		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), doorTime)
+		defer cancel()
+		if err := server.Shutdown(wait); err != nil {
+			_ = server.Close() // the process is about to end
+		}
 		<-ended
 	}, nil
 }
