@@ -119,9 +119,9 @@ func (b *bench) contend(ctx context.Context, name string, n int, sizes string) (
 	case equalFloor:
 		report, err = measure(ctx, work, b.path("floor"), append(args, "-stream", "-sizes", sizes)...)
 	case einoName:
-		report, err = measure(ctx, work, b.path("eino"), args...)
+		report, err = measure(ctx, work, b.path("eino"), append(args, "-stream")...)
 	case adkName:
-		report, err = measure(ctx, work, b.path("adk"), args...)
+		report, err = measure(ctx, work, b.path("adk"), append(args, "-stream")...)
 	}
 	if err != nil {
 		return got, err

@@ -161,7 +161,7 @@ const (
 	SpawnAbout   = "Start sub-agents that work in parallel, each on its own task, and get their results."
 )
 
-// The requests and replies of Chat Completions, as far as the peers need them.
+// The requests of Chat Completions, as far as the floor needs them.
 type (
 	Message struct {
 		Role       string     `json:"role"`
@@ -192,11 +192,6 @@ type (
 		Stream   bool      `json:"stream,omitempty"`
 		Messages []Message `json:"messages"`
 		Tools    []Tool    `json:"tools,omitempty"`
-	}
-	Reply struct {
-		Choices []struct {
-			Message Message `json:"message"`
-		} `json:"choices"`
 	}
 )
 

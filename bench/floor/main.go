@@ -36,7 +36,7 @@ func main() {
 	flag.StringVar(&f.url, "url", "", "the model server")
 	flag.BoolVar(&f.stream, "stream", false, "ask for streams")
 	flag.Parse()
-	f.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4096}}
+	f.client = chat.NewHTTP()
 	f.sizes = map[string]int{}
 	for size := range strings.SplitSeq(*sizes, ",") {
 		if key, value, ok := strings.Cut(size, "="); ok {

@@ -1,4 +1,5 @@
-// The loopback model: a server that speaks Chat Completions, does what the
+// The loopback model: a server that speaks Chat Completions, and what adk-go
+// needs of the Gemini API, does what the
 // script in the first message of a conversation says, and notes when each
 // request came and was answered. It is as cheap as it can be, as it runs on
 // the cores it is measured on.
@@ -16,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -42,6 +44,7 @@ func serve(wait time.Duration) error {
 	m := &model{wait: wait}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", m.complete)
+	mux.HandleFunc("POST /v1beta/models/{call}", m.generate)
 	mux.HandleFunc("POST /reset", m.reset)
 	mux.HandleFunc("GET /log", m.log)
 	mux.HandleFunc("GET /body", m.body)
@@ -109,6 +112,26 @@ func (m *model) note(s chat.Script, turn int, body []byte, at time.Time) *chat.C
 }
 
 func (m *model) complete(w http.ResponseWriter, r *http.Request) {
+	m.answer(w, r, `"role":"assistant"`, func(body []byte, reply said, s chat.Script) bool {
+		if bytes.Contains(body, []byte(`"stream":true`)) { // in a text its quotes would be escaped
+			return reply.stream(r.Context(), w, s)
+		}
+		reply.whole(w)
+		return true
+	})
+}
+
+// generate is the same in the Gemini API.
+func (m *model) generate(w http.ResponseWriter, r *http.Request) {
+	m.answer(w, r, `"role":"model"`, func(_ []byte, reply said, _ chat.Script) bool {
+		reply.gemini(w, strings.HasSuffix(r.PathValue("call"), ":streamGenerateContent"))
+		return true
+	})
+}
+
+// answer sends what the script says; own marks the model's own messages in a
+// request, and send returns false if the caller has gone.
+func (m *model) answer(w http.ResponseWriter, r *http.Request, own string, send func([]byte, said, chat.Script) bool) {
 	body := make([]byte, max(r.ContentLength, 0))
 	if _, err := io.ReadFull(r.Body, body); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -120,7 +143,7 @@ func (m *model) complete(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	turn := bytes.Count(body, []byte(`"role":"assistant"`))
+	turn := bytes.Count(body, []byte(own))
 	c := m.note(s, turn, body, came)
 	wait := m.wait
 	if s.Wait >= 0 {
@@ -129,13 +152,7 @@ func (m *model) complete(w http.ResponseWriter, r *http.Request) {
 	if s.Kind == chat.Leaf && turn == 1 && s.Second > 0 {
 		wait = s.Second
 	}
-	if !sleep(r.Context(), wait) {
-		return
-	}
-	reply := answer(s, turn)
-	if !bytes.Contains(body[:min(len(body), 400)], []byte(`"stream":true`)) {
-		reply.whole(w)
-	} else if !reply.stream(r.Context(), w, s) {
+	if !sleep(r.Context(), wait) || !send(body, answer(s, turn), s) {
 		return
 	}
 	m.mu.Lock()

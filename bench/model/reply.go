@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -69,6 +70,23 @@ func (a said) finish() string {
 func (a said) whole(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = fmt.Fprintf(w, `{"id":"c","object":"chat.completion","created":1,"model":"bench","choices":[{"index":0,"message":%s,"finish_reason":%q}],%s}`, a.message(""), a.finish(), usage) // who asked notices
+}
+
+// gemini sends the reply as the Gemini API does, which gives a stream with
+// calls of tools in one piece, too.
+func (a said) gemini(w http.ResponseWriter, stream bool) {
+	part := `{"text":` + strconv.Quote(a.text) + `}`
+	if a.tool != "" {
+		part = `{"functionCall":{"name":"` + a.tool + `","args":` + a.input + `}}`
+	}
+	body := `{"candidates":[{"content":{"role":"model","parts":[` + part + `]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":100,"candidatesTokenCount":20,"totalTokenCount":120},"modelVersion":"bench"}`
+	if !stream {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, body) // who asked notices
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = io.WriteString(w, "data: "+body+"\r\n\r\n") // who asked notices
 }
 
 // stream sends the reply in pieces; false: the caller has gone.
