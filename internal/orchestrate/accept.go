@@ -42,7 +42,7 @@ func (p *Performer) Accept(ctx context.Context, job *engine.Job) agent.Event {
 	if env.Approved, err = p.mayShowAsked(ctx, env, input); err != nil {
 		return done(false, err.Error())
 	}
-	p.limitReading(ctx, job.Spec, &env)
+	p.limitReading(ctx, &job.Spec, &env)
 	res, err := p.tools.Run(ctx, bash, env, input)
 	if err != nil {
 		return done(false, fmt.Sprintf("the acceptance command could not be run: %v", err))

@@ -107,7 +107,7 @@ func (pl *planner) readFile(name string) (string, error) {
 	}
 	env := pl.env(pl.job)
 	env.Dir, env.Ledger = pl.dir, nil
-	if ok, why := pl.allowed(pl.ctx, pl.job.Spec, env, read, input); !ok {
+	if ok, why := pl.allowed(pl.ctx, &pl.job.Spec, env, read, input); !ok {
 		return "", fmt.Errorf("%s", why)
 	}
 	res, err := pl.tools.Run(pl.ctx, read, env, input)

@@ -32,7 +32,7 @@ type Approval struct {
 
 // decide asks the policy. What people have granted is only read when the
 // policy alone would ask.
-func (p *Performer) decide(ctx context.Context, spec agent.Spec, name string, action tool.Action) (permission.Decision, error) {
+func (p *Performer) decide(ctx context.Context, spec *agent.Spec, name string, action tool.Action) (permission.Decision, error) {
 	policy := p.policy(spec.Dir)
 	req := requestOf(spec, name, action)
 	d := policy.Decide(req, nil)
@@ -49,28 +49,51 @@ func (p *Performer) decide(ctx context.Context, spec agent.Spec, name string, ac
 	return policy.Decide(req, grants), nil
 }
 
-// limitReading tells a tool which files it may show of those that its input
-// does not name. What cannot be decided may not be shown.
-func (p *Performer) limitReading(ctx context.Context, spec agent.Spec, env *tool.Env) {
-	policy, approved := p.policy(spec.Dir), env.Approved
-	read := func(name string) permission.Request {
-		return requestOf(spec, "Read", tool.Action{Class: tool.Reads, Paths: []string{name}})
-	}
-	guarded := sync.OnceValue(func() func(string) bool { return policy.Guarded(read("")) }) // most tools do not ask
-	env.Guarded = func(name string) bool { return guarded()(name) }
-	env.MayRead = func(name string) bool {
-		d := policy.Decide(read(name), nil)
-		if d.Effect == permission.Ask && !approved {
-			var err error
-			if d, err = p.decide(ctx, spec, "Read", read(name).Action); err != nil {
-				return false
-			}
-		}
-		return d.Effect == permission.Allow || approved && d.Effect == permission.Ask
-	}
+// reading tells a tool which files it may show of those that its input does
+// not name. What cannot be decided may not be shown.
+type reading struct {
+	*Performer
+	ctx      context.Context //nolint:containedctx // of one use of a tool
+	spec     *agent.Spec
+	approved bool // this use was asked for, and allowed
+
+	once    sync.Once // most tools do not ask
+	guarded func(string) bool
 }
 
-func requestOf(spec agent.Spec, name string, action tool.Action) permission.Request {
+// limitReading lets a tool ask what it may show. The use counts as approved if
+// env says so; what is returned can be told otherwise.
+func (p *Performer) limitReading(ctx context.Context, spec *agent.Spec, env *tool.Env) *reading {
+	r := &reading{Performer: p, ctx: ctx, spec: spec, approved: env.Approved}
+	env.Guarded, env.MayRead = r.isGuarded, r.mayRead
+	return r
+}
+
+func (r *reading) request(name string) permission.Request {
+	return requestOf(r.spec, "Read", tool.Action{Class: tool.Reads, Paths: []string{name}})
+}
+
+func (r *reading) isGuarded(name string) bool {
+	r.once.Do(func() {
+		policy := r.policy(r.spec.Dir)
+		r.guarded = policy.Guarded(r.request(""))
+	})
+	return r.guarded(name)
+}
+
+func (r *reading) mayRead(name string) bool {
+	policy, req := r.policy(r.spec.Dir), r.request(name)
+	d := policy.Decide(req, nil)
+	if d.Effect == permission.Ask && !r.approved {
+		var err error
+		if d, err = r.decide(r.ctx, r.spec, "Read", req.Action); err != nil {
+			return false
+		}
+	}
+	return d.Effect == permission.Allow || r.approved && d.Effect == permission.Ask
+}
+
+func requestOf(spec *agent.Spec, name string, action tool.Action) permission.Request {
 	req := permission.Request{Tool: name, Action: action, Agent: spec.ID, Chat: spec.Chat, Role: spec.Role, Depth: spec.Depth}
 	if spec.ToolRun() { // its parent does it
 		req.Agent, req.Depth = spec.Parent, spec.Depth-1
@@ -105,7 +128,7 @@ func (a Approval) request(item store.Item) permission.Request {
 
 // approval asks a person for this exact action.
 func (p *Performer) approval(job *engine.Job, run agent.RunTool, input json.RawMessage, action tool.Action, hash string, d permission.Decision) agent.Event {
-	req := requestOf(job.Spec, run.Name, action)
+	req := requestOf(&job.Spec, run.Name, action)
 	a := Approval{Tool: run.Name, Input: input, Action: action, Dir: job.Spec.Dir, Why: d.By}
 	if req.Agent != job.Spec.ID {
 		a.Agent = req.Agent
@@ -149,7 +172,7 @@ func (p *Performer) approvedBy(ctx context.Context, spec agent.Spec, hash string
 
 // allowed tells whether an agent may use a tool in this way without asking
 // anyone, and if not, why.
-func (p *Performer) allowed(ctx context.Context, spec agent.Spec, env tool.Env, name string, input json.RawMessage) (bool, string) {
+func (p *Performer) allowed(ctx context.Context, spec *agent.Spec, env tool.Env, name string, input json.RawMessage) (bool, string) {
 	t, ok := p.tools.Get(name)
 	if !ok {
 		return false, "there is no tool " + name
@@ -192,7 +215,7 @@ func (pl *planner) mayAccept(spec agent.Spec, trusted bool) error {
 	}
 	env := pl.env(pl.job)
 	env.Dir = spec.Dir
-	if ok, why := pl.allowed(pl.ctx, pl.job.Spec, env, bash, input); !ok {
+	if ok, why := pl.allowed(pl.ctx, &pl.job.Spec, env, bash, input); !ok {
 		return fmt.Errorf("acceptance: %s may not be run by the system: %s; a rule that allows Bash(%s) would do", strings.TrimSpace(spec.Command), why, strings.TrimSpace(spec.Command))
 	}
 	return nil

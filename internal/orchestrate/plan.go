@@ -141,7 +141,8 @@ type planner struct {
 	job     *engine.Job // of the parent
 	dir     string      // where the parent works
 	prompts map[string]prepared
-	gist    *string // the parent's conversation in short, once it was made
+	specs   map[string]agent.Spec // what each role gives, by its name
+	gist    *string               // the parent's conversation in short, once it was made
 }
 
 // prepared is a prompt that several tasks of one call share.
@@ -179,7 +180,7 @@ func (p *Performer) plan(ctx context.Context, job *engine.Job, call message.Tool
 	if err != nil {
 		return nil, err
 	}
-	pl := &planner{Performer: p, ctx: ctx, job: job, dir: dir, prompts: map[string]prepared{}}
+	pl := &planner{Performer: p, ctx: ctx, job: job, dir: dir, prompts: map[string]prepared{}, specs: map[string]agent.Spec{}}
 	switch call.Name {
 	case SpawnAgents:
 		return pl.spawn(call.Input)
@@ -305,7 +306,11 @@ func (pl *planner) as(r role.Role, w wish) (agent.Planned, error) {
 	if err != nil {
 		return agent.Planned{}, err
 	}
-	spec := pl.spec(r, parent.Depth+1, parent.MaxDepth)
+	spec, ok := pl.specs[r.Name]
+	if !ok {
+		spec = pl.spec(r, parent.Depth+1, parent.MaxDepth)
+		pl.specs[r.Name] = spec
+	}
 	spec.Dir, spec.Fixed = dir, fixed
 	spec.Confidence, spec.SameLimit, spec.AskTimeout = parent.Confidence, parent.SameLimit, parent.AskTimeout
 	if parent.Orchestrator() {

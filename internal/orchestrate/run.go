@@ -42,12 +42,12 @@ func (p *Performer) RunTool(ctx context.Context, job *engine.Job, run agent.RunT
 	env.Dir, env.Output, env.Ask = dir, job.Output, p.asker(job)
 	env.Call = store.ToolCallID(job.Spec.ID, run.Turn, run.Call)
 	env.Approved = true // what is planned may be shown to a person
-	p.limitReading(ctx, job.Spec, &env)
+	limits := p.limitReading(ctx, &job.Spec, &env)
 	action, err := planned(ctx, t, env, input)
 	if err != nil {
 		return refused(err.Error())
 	}
-	d, err := p.decide(ctx, job.Spec, run.Name, action)
+	d, err := p.decide(ctx, &job.Spec, run.Name, action)
 	if err != nil {
 		return refused(err.Error())
 	}
@@ -67,7 +67,7 @@ func (p *Performer) RunTool(ctx context.Context, job *engine.Job, run agent.RunT
 	// A command that may do anything reads what it needs, such as .env; only
 	// what is denied is kept from it.
 	env.Approved = !strings.HasPrefix(d.By, "preset ") || action.Class != tool.Reads
-	p.limitReading(ctx, job.Spec, &env)
+	limits.approved = env.Approved
 	if run.Class != agent.ClassRead {
 		if !start() {
 			return nil // no longer wanted

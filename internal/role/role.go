@@ -224,14 +224,16 @@ func Key(name string) string {
 
 // Registry holds the roles of a process. Names are unique by Key.
 type Registry struct {
-	roles []Role
+	roles  []Role
+	byKey  map[string]int // where in roles
+	byTool map[string]int
 }
 
 // NewRegistry makes a registry of the given roles. Limits that are not stated
 // get their defaults, and roles that may delegate to any get those that there
 // are: all but themselves and those that only the user may start.
 func NewRegistry(roles ...Role) (*Registry, error) {
-	r := &Registry{}
+	r := &Registry{byKey: map[string]int{}, byTool: map[string]int{}}
 	for _, role := range roles {
 		if Key(role.Name) == "" {
 			return nil, fmt.Errorf("a role has no name")
@@ -244,6 +246,12 @@ func NewRegistry(roles ...Role) (*Registry, error) {
 		}
 		if role.MaxDuration == 0 {
 			role.MaxDuration = DefaultDuration
+		}
+		r.byKey[Key(role.Name)] = len(r.roles)
+		if role.AsTool != nil {
+			if _, taken := r.byTool[role.AsTool.Name]; !taken {
+				r.byTool[role.AsTool.Name] = len(r.roles)
+			}
 		}
 		r.roles = append(r.roles, role)
 	}
@@ -277,9 +285,8 @@ func (r *Registry) others(of Role) []string {
 
 // Get finds a role by name, in any case, with spaces, - or _ between words.
 func (r *Registry) Get(name string) (Role, bool) {
-	key := Key(name)
-	i := slices.IndexFunc(r.roles, func(x Role) bool { return Key(x.Name) == key })
-	if i < 0 {
+	i, ok := r.byKey[Key(name)]
+	if !ok {
 		return Role{}, false
 	}
 	return r.roles[i], true
@@ -287,8 +294,8 @@ func (r *Registry) Get(name string) (Role, bool) {
 
 // ByTool finds the role that is offered as the tool of this name.
 func (r *Registry) ByTool(name string) (Role, bool) {
-	i := slices.IndexFunc(r.roles, func(x Role) bool { return x.AsTool != nil && x.AsTool.Name == name })
-	if i < 0 {
+	i, ok := r.byTool[name]
+	if !ok {
 		return Role{}, false
 	}
 	return r.roles[i], true

@@ -2,7 +2,7 @@ package store
 
 import (
 	"encoding/json"
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/cadre-dev/cadre/internal/message"
@@ -281,19 +281,19 @@ func Collection(chat, agent, kind string) string {
 // ToolCallID, ModelCallID and MessageID are the ids that documents of an agent
 // have; a user message has the id it was sent with.
 func ToolCallID(agent string, turn, call int) string {
-	return fmt.Sprintf("%s-c%d.%d", agent, turn, call)
+	return agent + "-c" + strconv.Itoa(turn) + "." + strconv.Itoa(call)
 }
 
 // ArtifactID is the id of what a tool call left that was too large for its
 // result.
 func ArtifactID(agent string, turn, call int) string {
-	return fmt.Sprintf("%s-a%d.%d", agent, turn, call)
+	return agent + "-a" + strconv.Itoa(turn) + "." + strconv.Itoa(call)
 }
 
 // ModelCallID is the id of a model call.
 func ModelCallID(agent string, turn, try int) string {
-	return fmt.Sprintf("%s-t%d.%d", agent, turn, try)
+	return agent + "-t" + strconv.Itoa(turn) + "." + strconv.Itoa(try)
 }
 
 // MessageID is the id of a message that no user sent.
-func MessageID(agent string, pos int) string { return fmt.Sprintf("%s-m%d", agent, pos) }
+func MessageID(agent string, pos int) string { return agent + "-m" + strconv.Itoa(pos) }

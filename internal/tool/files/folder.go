@@ -244,6 +244,31 @@ func (f *folder) open(name string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
+// openAt opens the file at a path as a model writes it. Its error is fit for
+// the model.
+func (f *folder) openAt(p string) (string, *os.File, fs.FileInfo, error) {
+	name, err := f.name(p)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	if file, info, err := f.open(name); err == nil {
+		return name, file, info, nil
+	}
+	// A folder, a link that os.Root does not follow, or an error to be worded.
+	name, info, err := f.locate(p)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	if info.IsDir() {
+		return "", nil, nil, fmt.Errorf("%s is a folder: list it with LS", shown(name))
+	}
+	file, info, err := f.open(name)
+	if err != nil {
+		return "", nil, nil, f.explain(name, err)
+	}
+	return name, file, info, nil
+}
+
 // list reads the entries of a folder, sorted by name. If there are more than
 // limit, it returns some limit of them and more is set. Errors of the file
 // system are left to the caller to explain.

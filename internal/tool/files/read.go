@@ -71,16 +71,9 @@ func runRead(ctx context.Context, env tool.Env, input json.RawMessage) (tool.Res
 	}
 	defer f.close()
 
-	name, info, err := f.locate(in.path())
+	name, file, info, err := f.openAt(in.path())
 	if err != nil {
 		return tool.Result{}, err
-	}
-	if info.IsDir() {
-		return tool.Result{}, fmt.Errorf("%s is a folder: list it with LS", shown(name))
-	}
-	file, info, err := f.open(name)
-	if err != nil {
-		return tool.Result{}, f.explain(name, err)
 	}
 	defer func() { _ = file.Close() }()
 
