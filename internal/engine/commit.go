@@ -373,6 +373,7 @@ func headOf(st agent.State, names agent.Names, at int64) store.Head {
 		Why: why, Until: until,
 		Turns: st.Life.Turns, ActiveMS: st.Life.Active,
 		Tokens: st.Life.Own.Tokens, Cost: st.Life.Own.Cost, Unpriced: st.Life.Unpriced,
+		ExtraTokens: st.Run.Extra.Tokens, ExtraCost: st.Run.Extra.Cost,
 		ChildTokens: st.Life.Children.Tokens, ChildCost: st.Life.Children.Cost,
 		Children: st.Tasks, Live: st.LiveChildren(),
 		Busy: st.Busy() || cancelling, WakeAt: st.Deadline(), UpdatedAt: at,

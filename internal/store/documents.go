@@ -91,6 +91,9 @@ type Head struct {
 	Cost     int64  `json:"costMicros"` // its own
 	Unpriced bool   `json:"unpriced,omitempty"`
 
+	ExtraTokens int64 `json:"extraTokens,omitempty"`     // given beyond maxTokens
+	ExtraCost   int64 `json:"extraCostMicros,omitempty"` // given beyond maxCostMicros
+
 	ChildTokens int64 `json:"childTokens,omitempty"`
 	ChildCost   int64 `json:"childCostMicros,omitempty"`
 	Children    int   `json:"children,omitempty"`

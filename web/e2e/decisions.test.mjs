@@ -51,16 +51,23 @@ test("a sub-agent that has used up its budget is given as much again", async (t)
   await tab.getByText("main/reviewer goes on.").waitFor();
   await world.rests(id);
   const now = await child();
-  assert.deepEqual([now.state, now.costMicros], ["completed", 600_000], "it went on, beyond what it was given first");
+  assert.deepEqual(
+    [now.state, now.costMicros, now.maxCostMicros, now.extraCostMicros],
+    ["completed", 600_000, 500_000, 500_000],
+    "it went on, beyond what it was given first",
+  );
   assert.deepEqual(await closed(), [["budget", "closed", "allowed"]]);
   await tab.goto(`${world.base}/chats/${id}`);
   await tab.getByText(/It says .*all of it/).waitFor();
+  await tab.goto(`${world.base}/chats/${id}?panel=agent:${id}.1`);
+  await tab.getByText("$0.60 of $1.00").waitFor();
   assert.deepEqual(errors, []);
 });
 
 test("a sub-agent that gets no more ends with what there is", async (t) => {
   const { world, id, tab, errors, card, child, closed } = await spending(t);
-  await card.getByRole("button", { name: "End with what there is" }).click();
+  await card.getByRole("button", { name: "End with what there is" }).waitFor();
+  await tab.keyboard.press("d");
   await card.waitFor({ state: "detached" });
   await tab.getByText("main/reviewer ends with what it has.").waitFor();
   await world.rests(id);

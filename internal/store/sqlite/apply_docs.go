@@ -137,7 +137,7 @@ func bindHead(p *params, h store.Head) {
 	p.texts(h.Status, h.SubAgent, h.Recorded, h.Bailout, h.Why)
 	p.ints(h.Until, int64(h.Turns), h.ActiveMS, h.Tokens, h.Cost)
 	p.bool(h.Unpriced)
-	p.ints(h.ChildTokens, h.ChildCost, int64(h.Children), int64(h.Live))
+	p.ints(h.ExtraTokens, h.ExtraCost, h.ChildTokens, h.ChildCost, int64(h.Children), int64(h.Live))
 	p.bool(h.Busy)
 	p.ints(h.WakeAt, h.UpdatedAt)
 }

@@ -16,8 +16,8 @@ import (
 const (
 	agentColumns = `a.n, a.snapshot, a.id, c.id, c.user, d.task, p.id, d.role, d.name, d.path, a.depth, d.model, d.prompt, d.dir, d.cause,
   d.context_mode, d.context_tokens, d.max_turns, d.max_duration, d.max_tokens, d.max_cost, d.continues, d.summary, d.error,
-  a.status, a.sub_agent, a.recorded, a.bailout, a.why, a.until, a.turns, a.active_ms, a.tokens, a.cost, a.unpriced, a.child_tokens, a.child_cost,
-  a.children, a.live, a.busy, a.wake_at, a.updated_at, d.created_at, d.ended_at, d.spec, d.metadata`
+  a.status, a.sub_agent, a.recorded, a.bailout, a.why, a.until, a.turns, a.active_ms, a.tokens, a.cost, a.unpriced,
+  a.extra_tokens, a.extra_cost, a.child_tokens, a.child_cost, a.children, a.live, a.busy, a.wake_at, a.updated_at, d.created_at, d.ended_at, d.spec, d.metadata`
 	agentTables = ` FROM agents a JOIN agent_details d ON d.n = a.n JOIN chats c ON c.n = a.chat LEFT JOIN agents p ON p.n = a.parent `
 
 	agentSQL    = `SELECT ` + agentColumns + agentTables + `WHERE a.id = ?`
@@ -53,6 +53,7 @@ func scanLocated(c *columns) (located, error) {
 	a.Status, a.SubAgent, a.Recorded, a.Bailout = c.text(), c.text(), c.text(), c.text()
 	a.Why, a.Until = c.text(), c.int64()
 	a.Turns, a.ActiveMS, a.Tokens, a.Cost, a.Unpriced = c.int(), c.int64(), c.int64(), c.int64(), c.bool()
+	a.ExtraTokens, a.ExtraCost = c.int64(), c.int64()
 	a.ChildTokens, a.ChildCost, a.Children, a.Live = c.int64(), c.int64(), c.int(), c.int()
 	a.Busy, a.WakeAt, a.UpdatedAt = c.bool(), c.int64(), c.int64()
 	a.CreatedAt, a.EndedAt = c.int64(), c.int64()

@@ -30,14 +30,14 @@ WHERE n = ?`
 	chatOwnerSQL = `SELECT user FROM chats WHERE n = ?`
 
 	insertAgentSQL = `INSERT INTO agents (id, chat, parent, depth, status, sub_agent, recorded, bailout, why, until,
-  turns, active_ms, tokens, cost, unpriced, child_tokens, child_cost, children, live, busy, wake_at, updated_at, waits)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  turns, active_ms, tokens, cost, unpriced, extra_tokens, extra_cost, child_tokens, child_cost, children, live, busy, wake_at, updated_at, waits)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertDetailsSQL = `INSERT INTO agent_details (n, task, role, name, path, model, prompt, dir, cause, context_mode,
   context_tokens, max_turns, max_duration, max_tokens, max_cost, continues, created_at, ended_at, summary, error, metadata, spec)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// The column waits has an index, so it is only written when it changes.
 	setHeadSQL = `UPDATE agents SET status = ?, sub_agent = ?, recorded = ?, bailout = ?, why = ?, until = ?,
-  turns = ?, active_ms = ?, tokens = ?, cost = ?, unpriced = ?, child_tokens = ?, child_cost = ?, children = ?, live = ?,
+  turns = ?, active_ms = ?, tokens = ?, cost = ?, unpriced = ?, extra_tokens = ?, extra_cost = ?, child_tokens = ?, child_cost = ?, children = ?, live = ?,
   busy = ?, wake_at = ?, updated_at = ?, snapshot = ifnull(?, snapshot)
 WHERE n = ?`
 	setWaitsSQL    = `UPDATE agents SET waits = ? WHERE n = ?`

@@ -211,7 +211,7 @@ export function BudgetBody({ item, give, busy }: BodyProps) {
         <Button look="primary" small disabled={busy} data-allow onClick={() => void give({ allow: true })}>
           Give as much again
         </Button>
-        <Button look="outline" small disabled={busy} className="bg-canvas" onClick={() => void give({ allow: false })}>
+        <Button look="outline" small disabled={busy} data-deny className="bg-canvas" onClick={() => void give({ allow: false })}>
           End with what there is
         </Button>
       </div>

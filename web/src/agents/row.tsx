@@ -4,7 +4,7 @@
 import { ChevronRight, Square } from "lucide-react";
 import { memo } from "react";
 import { stopAgent, stopChat } from "../state/act";
-import { childrenOf, elapsed, family, itemOf, used } from "../state/select";
+import { allowed, childrenOf, elapsed, family, itemOf, used } from "../state/select";
 import { useStore } from "../state/store";
 import { activity } from "../text/activity";
 import { clean, count, duration, exact, lasted, money, tokens } from "../text/format";
@@ -90,7 +90,7 @@ export const AgentRow = memo(function AgentRow({ id, depth = 0, open, fold, chos
           <span className="hidden @lg:inline">{count(agent.turns, "turn")}</span>
           <span
             className="hidden @md:inline"
-            title={`Cost, sub-agents included${agent.maxCostMicros ? `; limit ${money(agent.maxCostMicros)}` : ""}`}
+            title={`Cost, sub-agents included${allowed(agent).cost ? `; limit ${money(allowed(agent).cost)}` : ""}`}
           >
             {money(sum.cost, sum.known)}
           </span>

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useState } from "react";
 import { api } from "../api/client";
 import { archive, removeLater, rename, send, stopChat } from "../state/act";
 import { closeChat, openChat } from "../state/load";
-import { chatState, isBusy, waitingIn, within } from "../state/select";
+import { allowed, chatState, isBusy, waitingIn, within } from "../state/select";
 import { read, useStore } from "../state/store";
 import { clean, count, modelName, money } from "../text/format";
 import { shown } from "../text/states";
@@ -164,7 +164,7 @@ function Standing({ chat }: { chat: string }) {
             : look.word;
   const offline = (root?.model ?? doc?.model) === "offline";
   const asked = useStore((s) => s.data.messages[chat]?.filter((m) => m.kind === "user").length ?? 0);
-  const most = root?.maxCostMicros ? money(root.maxCostMicros) : "";
+  const most = root && allowed(root).cost ? money(allowed(root).cost) : "";
   const limit = most && (asked > 1 ? ` · limit ${most} a message` : ` of ${most}`);
   return (
     <span className="flex shrink-0 items-center gap-3 text-small">

@@ -3,7 +3,7 @@
 import { useMemo, useState } from "react";
 import { api } from "../api/client";
 import type { Spending } from "../api/types";
-import { used, within } from "../state/select";
+import { allowed, used, within } from "../state/select";
 import { useStore } from "../state/store";
 import { clean, count, money, tokens } from "../text/format";
 import { useLoad } from "../ui/hooks";
@@ -43,8 +43,8 @@ export default function CostPanel({ chat }: { chat: string }) {
           />
         )}
       </div>
-      {root.maxCostMicros ? (
-        <Budget chat={chat} limit={root.maxCostMicros} />
+      {allowed(root).cost ? (
+        <Budget chat={chat} limit={allowed(root).cost} />
       ) : (
         <p className="mt-3 text-small text-faint">No limit in money is set for this chat.</p>
       )}
@@ -124,7 +124,7 @@ function Bars({ items, by, chat }: { items: Spending[]; by: string; chat: string
     <ul className="mt-3 flex flex-col gap-2" aria-label={`Cost by ${by}`}>
       {list.slice(0, 100).map((s) => {
         const agent = by === "agent" ? agents[s.key] : undefined;
-        const limit = agent?.maxCostMicros ? ` of ${money(agent.maxCostMicros)}` : "";
+        const limit = agent && allowed(agent).cost ? ` of ${money(allowed(agent).cost)}` : "";
         return (
           <li key={s.key}>
             <div className="flex items-baseline gap-2">

@@ -8,7 +8,7 @@ import { AgentRow, useActivity } from "../agents/row";
 import type { Agent } from "../api/types";
 import { stopAgent, stopChat } from "../state/act";
 import { loadAgent } from "../state/load";
-import { childrenOf, elapsed, family, used } from "../state/select";
+import { allowed, childrenOf, elapsed, family, used } from "../state/select";
 import { useStore } from "../state/store";
 import { clean, count, duration, exact, lasted, modelName, money, took, tokens } from "../text/format";
 import { shown } from "../text/states";
@@ -179,10 +179,10 @@ function Facts({ agent }: { agent: Agent }) {
     ["Elapsed", (live ? duration : lasted)(elapsed(agent, now)), `since ${exact(agent.createdAt)}`],
     ["Active", took(agent.activeMs) + of(agent.maxDurationMs, took), "model, tools and retries; waits do not count"],
     ["Turns", `${agent.turns}${of(agent.maxTurns, String)}`, ""],
-    ["Tokens", tokens(sum.tokens) + of(agent.maxTokens, tokens), agent.childTokens ? `${tokens(agent.tokens)} its own` : ""],
+    ["Tokens", tokens(sum.tokens) + of(allowed(agent).tokens, tokens), agent.childTokens ? `${tokens(agent.tokens)} its own` : ""],
     [
       "Cost",
-      money(sum.cost, sum.known) + of(agent.maxCostMicros, money),
+      money(sum.cost, sum.known) + of(allowed(agent).cost, money),
       agent.childCostMicros ? `${money(agent.costMicros)} its own` : "",
     ],
     ["Model", modelName(agent.model) || "default", ""],

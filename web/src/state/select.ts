@@ -63,6 +63,12 @@ export function used(a: Agent): { tokens: number; cost: number; known: boolean }
   return { tokens: a.tokens + (a.childTokens ?? 0), cost: a.costMicros + (a.childCostMicros ?? 0), known: !a.unpriced };
 }
 
+/** What an agent may use, with what was given beyond its limits; 0: there is no limit. */
+export function allowed(a: Agent): { tokens: number; cost: number } {
+  const limit = (most = 0, extra = 0) => (most ? most + extra : 0);
+  return { tokens: limit(a.maxTokens, a.extraTokens), cost: limit(a.maxCostMicros, a.extraCostMicros) };
+}
+
 /** How long it has been at work; an orchestrator at rest does not count on. */
 export const elapsed = (a: Agent, now: number) => (a.endedAt || (shown(a.state).live ? now : a.updatedAt)) - a.createdAt;
 

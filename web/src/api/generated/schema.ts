@@ -824,6 +824,10 @@ export interface components {
             /** Format: int64 */
             endedAt?: number;
             error?: string;
+            /** Format: int64 */
+            extraCostMicros?: number;
+            /** Format: int64 */
+            extraTokens?: number;
             id: string;
             /** Format: int64 */
             liveChildren?: number;
