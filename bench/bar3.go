@@ -13,8 +13,8 @@ import (
 
 // turnCost measures the time from the end of a reply to the arrival of the
 // next request, both taken by the model server, which does not wait. It holds
-// two commits, a tool call, and the way over the network twice; the floor has
-// the latter only.
+// a commit, a tool call, and the way over the network twice; the floor has the
+// latter only.
 func (b *bench) turnCost(ctx context.Context) (*section, error) {
 	lengths := []int{10, 100, 1000, 5000} // messages
 	if b.quick {
