@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,8 +40,9 @@ func (b *bench) overHistory(ctx context.Context, s *section, lengths []int) erro
 		return err
 	}
 	all := gaps(calls)
-	s.atMost("overhead of a turn, p50", quantile(between(all, 5, 300), 0.5), 1, "ms")
-	s.atMost("overhead of a turn, p99", quantile(between(all, 5, 300), 0.99), 5, "ms")
+	if err := b.shortTurns(ctx, s); err != nil {
+		return err
+	}
 	sizes := make([]string, len(lengths))
 	for i, n := range lengths {
 		sizes[i] = strconv.Itoa(calls[min(n/2, len(calls)-1)].Bytes)
@@ -66,6 +68,28 @@ func (b *bench) overHistory(ctx context.Context, s *section, lengths []int) erro
 		s.atMost(fmt.Sprintf("added to the floor with %d messages", n), p50-least, max(1, 1.5*first), "ms")
 	}
 	s.table(rows)
+	return nil
+}
+
+// shortTurns measures turns with a short history several times, as a single
+// stall of the machine decides a p99.
+func (b *bench) shortTurns(ctx context.Context, s *section) error {
+	rounds := 7
+	if b.quick {
+		rounds = 3
+	}
+	var p50, p99 []float64
+	for range rounds {
+		calls, err := b.alone(ctx, chat.Script{Kind: chat.Root, Turns: 300})
+		if err != nil {
+			return err
+		}
+		own := between(gaps(calls), 5, 300)
+		p50, p99 = append(p50, quantile(own, 0.5)), append(p99, quantile(own, 0.99))
+	}
+	s.say("The overhead of a turn is the median of %d rounds of 300 turns; the p50 of a round was %.2f to %.2f ms, the p99 %.2f to %.2f ms.", rounds, slices.Min(p50), slices.Max(p50), slices.Min(p99), slices.Max(p99))
+	s.atMost("overhead of a turn, p50", median(p50), 1, "ms")
+	s.atMost("overhead of a turn, p99", median(p99), 5, "ms")
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -50,68 +51,103 @@ func (w *watcher) line(line []byte) bool {
 	}
 }
 
-// firstToken lets 200 agents stream 50 pieces a second each to 20 subscribers
-// of the same chat. Each makes three replies, which begin at different times,
-// so that first pieces come while all others are streaming.
+// The load of the bar.
+const (
+	streaming   = 200 // agents
+	subscribers = 20
+	streamGap   = 20 * time.Millisecond // between pieces
+)
+
+// firstToken measures several times, as a single stall of the machine decides
+// a p99.
 func (b *bench) firstToken(ctx context.Context) (*section, error) {
-	agents, subscribers, pieces := 200, 20, 75
+	rounds, pieces := 5, 75
 	if b.quick {
-		pieces = 40
+		rounds, pieces = 1, 40
 	}
+	var first, all delays
+	var used []float64
+	for range rounds {
+		w, cores, err := b.streams(ctx, pieces)
+		if err != nil {
+			return nil, err
+		}
+		first.add(w.first)
+		all.add(w.all)
+		used = append(used, cores)
+	}
+	s := &section{}
+	s.table([][]string{
+		{"", "arrived", "p50 ms", "p90 ms", "p99 ms", "p99 of the worst round"},
+		first.row("first pieces"), all.row("all pieces"),
+	})
+	s.say("%d agents, 50 pieces/s each, %d subscribers that follow all of them; medians of %d rounds. The subscribers are in the process of the driver; they and the model server share the two cores with Cadre.", streaming, subscribers, rounds)
+	s.atMost("first token p50", median(first.p50), 1, "ms")
+	s.atMost("first token p99", median(first.p99), 10, "ms")
+	s.atMost("CPU while all stream", median(used), 1.5, "cores")
+	return s, nil
+}
+
+// delays are the quantiles of each round.
+type delays struct {
+	arrived       int
+	p50, p90, p99 []float64
+}
+
+func (d *delays) add(ages []float64) {
+	d.arrived += len(ages)
+	d.p50, d.p90, d.p99 = append(d.p50, quantile(ages, 0.5)), append(d.p90, quantile(ages, 0.9)), append(d.p99, quantile(ages, 0.99))
+}
+
+func (d *delays) row(name string) []string {
+	ms := func(v float64) string { return fmt.Sprintf("%.2f", v) }
+	return []string{name, strconv.Itoa(d.arrived), ms(median(d.p50)), ms(median(d.p90)), ms(median(d.p99)), ms(slices.Max(d.p99))}
+}
+
+// streams lets agents stream to subscribers of the same chat. Each makes three
+// replies, which begin at different times, so that first pieces come while all
+// others are streaming. It also returns how many cores that took.
+func (b *bench) streams(ctx context.Context, pieces int) (all watcher, used float64, err error) {
 	srv, end, err := b.serveAnew(ctx)
 	if err != nil {
-		return nil, err
+		return all, 0, err
 	}
 	defer end()
 	id, seq, err := srv.newChat(ctx)
 	if err != nil {
-		return nil, err
+		return all, 0, err
 	}
 	watchers := make([]watcher, subscribers)
 	ended := make([]<-chan error, subscribers)
 	for i := range watchers {
 		if ended[i], err = srv.follow(ctx, id, seq, watchers[i].line); err != nil {
-			return nil, err
+			return all, 0, err
 		}
 	}
 	// CPU is taken while all of them stream.
-	var used float64
 	var busy sync.WaitGroup
 	busy.Go(func() { used = cores(ctx, srv.pid(), 1500*time.Millisecond, 2*time.Second) })
 	script := chat.Script{
-		Kind: chat.Root, Fan: agents, Leaf: 2, Chunks: pieces, Gap: 20 * time.Millisecond,
+		Kind: chat.Root, Fan: streaming, Leaf: 2, Chunks: pieces, Gap: streamGap,
 		Wait: 50 * time.Millisecond, Spread: 5 * time.Millisecond,
 	}
 	if err := srv.send(ctx, id, script.String()); err != nil {
-		return nil, err
+		return all, 0, err
 	}
 	for i := range ended {
 		if err := <-ended[i]; err != nil {
-			return nil, err
+			return all, 0, err
 		}
 	}
 	busy.Wait()
-	var first, all []float64
 	for _, w := range watchers {
-		first, all = append(first, w.first...), append(all, w.all...)
+		all.first, all.all = append(all.first, w.first...), append(all.all, w.all...)
 	}
-	if want := agents * subscribers * 3; len(first) != want {
-		return nil, fmt.Errorf("%d first pieces arrived, not %d", len(first), want)
+	if want := streaming * subscribers * 3; len(all.first) != want {
+		return all, 0, fmt.Errorf("%d first pieces arrived, not %d", len(all.first), want)
 	}
-	s := &section{}
-	s.table([][]string{
-		{"", "arrived", "p50 ms", "p90 ms", "p99 ms"},
-		{"first pieces", strconv.Itoa(len(first)), ms(first, 0.5), ms(first, 0.9), ms(first, 0.99)},
-		{"all pieces", strconv.Itoa(len(all)), ms(all, 0.5), ms(all, 0.9), ms(all, 0.99)},
-	})
-	s.say("%d agents, 50 pieces/s each, %d subscribers that follow all of them. The subscribers are in the process of the driver; they and the model server share the two cores with Cadre.", agents, subscribers)
-	s.atMost("first token p50", quantile(first, 0.5), 1, "ms")
-	s.atMost("first token p99", quantile(first, 0.99), 10, "ms")
-	s.atMost("CPU while all stream", used, 1.5, "cores")
-	return s, nil
+	return all, used, nil
 }
-
-func ms(values []float64, q float64) string { return fmt.Sprintf("%.2f", quantile(values, q)) }
 
 // cores is how many cores a process uses during a time that begins later.
 func cores(ctx context.Context, pid int, later, during time.Duration) float64 {

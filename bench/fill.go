@@ -74,7 +74,7 @@ func (b *bench) verify(ctx context.Context, data, id string) error {
 // original.
 var copied = []struct{ table, columns string }{
 	{"chats", "n+?1, other(id), user, title, role, model, dir, status, archived, created_at, updated_at, born+?3"},
-	{"agents", "n+?2, other(id), chat+?1, parent+?2, depth, snapshot+?3, status, sub_agent, recorded, bailout, why, until, turns, active_ms, tokens, cost, unpriced, child_tokens, child_cost, children, live, busy, wake_at, updated_at, waits"},
+	{"agents", "n+?2, other(id), chat+?1, parent+?2, depth, snapshot+?3, status, sub_agent, recorded, bailout, why, until, turns, active_ms, tokens, cost, unpriced, child_tokens, child_cost, children, live, busy, wake_at, updated_at, waits, extra_tokens, extra_cost"},
 	{"agent_details", "n+?2, other(task), role, name, path, model, prompt, dir, other(cause), context_mode, context_tokens, max_turns, max_duration, max_tokens, max_cost, continues, created_at, ended_at, summary, error, metadata, blob(spec)"},
 	{"events", "id+?3, agent+?2, chat+?1, at, version, type, verdict, shift(touched), blob(body), blob(state)"},
 	{"messages", "n+?4, agent+?2, pos, turn, created_at, other(id), role, kind, other(call), blob(parts)"},

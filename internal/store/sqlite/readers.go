@@ -76,10 +76,10 @@ var hot = []string{
 	chatRowSQL, agentRowSQL, messageRowSQL, taskRowSQL, callRowSQL, modelRowSQL, resultsSQL,
 }
 
-// Warm opens most of the read-only connections and prepares what they will be
+// Warm opens half of the read-only connections and prepares what they will be
 // asked for, so that the first message does not wait for that.
 func (s *Store) Warm(ctx context.Context) error {
-	return s.readers.warm(ctx, s.readers.opts.Readers-1)
+	return s.readers.warm(ctx, s.readers.opts.Readers/2)
 }
 
 // warm does it for n connections, by holding them all.
