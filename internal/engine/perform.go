@@ -229,7 +229,7 @@ func (e *Engine) callModel(ctx context.Context, job *Job, d *delivery, f agent.C
 
 // aheadWait is how long a reply waits for what is read ahead. A disk that takes
 // longer must not keep it from being recorded; the tool is then run after that.
-const aheadWait = 20 * time.Millisecond
+const aheadWait = 250 * time.Millisecond
 
 // ahead asks for what can be read at once. A panic there must not cost the
 // reply: the tools are then run when it is on record.

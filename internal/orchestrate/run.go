@@ -51,13 +51,13 @@ func (p *Performer) RunTool(ctx context.Context, job *engine.Job, run agent.RunT
 	if err != nil {
 		return refused(err.Error())
 	}
-	hash := permission.Hash(run.Name, action)
 	switch d.Effect {
 	case permission.Deny:
 		return p.finished(job, run, tool.Result{IsError: true, Parts: []message.Part{message.TextPart{
 			Text: fmt.Sprintf("Not allowed (%s). Do it another way, or say that it is not permitted.", d.By),
 		}}}, &d)
 	case permission.Ask:
+		hash := permission.Hash(run.Name, action)
 		if run.Grant != hash {
 			return p.approval(job, run, input, action, hash, d)
 		}

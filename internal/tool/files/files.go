@@ -10,8 +10,10 @@ package files
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -67,8 +69,11 @@ type count int
 // UnmarshalJSON reads any number; what is too large for a count of lines is
 // as good as the largest.
 func (c *count) UnmarshalJSON(b []byte) error {
-	var f float64
-	if err := json.Unmarshal(b, &f); err != nil {
+	if string(b) == "null" {
+		return nil
+	}
+	f, err := strconv.ParseFloat(string(b), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // which is infinite
 		return fmt.Errorf("reading a number: %w", err)
 	}
 	*c = count(max(math.MinInt32, min(f, math.MaxInt32)))
