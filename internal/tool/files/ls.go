@@ -34,6 +34,7 @@ func lsTool() tool.Tool {
 		Description: strings.TrimSpace(lsDescription),
 		Schema:      json.RawMessage(lsSchema),
 		Class:       tool.Reads,
+		Quick:       true,
 		Plan:        planLS,
 		Run:         runLS,
 	}
