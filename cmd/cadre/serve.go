@@ -153,7 +153,7 @@ func (g *globals) serveOn(cmd *cobra.Command, o *serveOptions, l net.Listener, a
 		return errors.Join(fmt.Errorf("going on with what is unfinished: %w", err), server.Close())
 	}
 	if err := a.Store.Warm(ctx); err != nil {
-		return errors.Join(err, server.Close())
+		g.log.Warn("the first answers may take longer", "err", err)
 	}
 	recovered.Store(true)
 	naming, stopNaming := context.WithCancel(ctx)

@@ -177,16 +177,33 @@ func (p *Performers) read(dir string) (*folder, error) {
 // of returns what counts for the agents of a chat. Where that cannot be read,
 // they may read and nothing else.
 func (p *Performers) of(ctx context.Context, chat string) *folder {
+	return p.remembered(chat, func() (*folder, error) {
+		c, err := p.app.Store.Chat(ctx, chat)
+		if err != nil {
+			return nil, err
+		}
+		return p.at(c.Dir)
+	})
+}
+
+// serving returns what counts for the agent of a job. An orchestrator works in
+// the folder of its chat, so that the chat need not be read for it.
+func (p *Performers) serving(ctx context.Context, job *engine.Job) *folder {
+	if job.Spec.Orchestrator() {
+		return p.remembered(job.Spec.Chat, func() (*folder, error) { return p.at(job.Spec.Dir) })
+	}
+	return p.of(ctx, job.Spec.Chat)
+}
+
+// remembered returns what counts for a chat, finding it the first time.
+func (p *Performers) remembered(chat string, find func() (*folder, error)) *folder {
 	p.mu.Lock()
 	f := p.chats[chat]
 	p.mu.Unlock()
 	if f != nil {
 		return f
 	}
-	c, err := p.app.Store.Chat(ctx, chat)
-	if err == nil {
-		f, err = p.at(c.Dir)
-	}
+	f, err := find()
 	if err != nil {
 		p.options.Log.Error("agents may only read, as their folder's configuration cannot be read", "chat", chat, "err", err)
 		return p.narrow()
@@ -195,17 +212,6 @@ func (p *Performers) of(ctx context.Context, chat string) *folder {
 	p.chats[chat] = f
 	p.mu.Unlock()
 	return f
-}
-
-// serving returns what counts for the agent of a job. An orchestrator works in
-// the folder of its chat, so that nothing need be read for it.
-func (p *Performers) serving(ctx context.Context, job *engine.Job) *folder {
-	if job.Spec.Orchestrator() {
-		if f, err := p.at(job.Spec.Dir); err == nil {
-			return f
-		}
-	}
-	return p.of(ctx, job.Spec.Chat)
 }
 
 // policyOf is what the agents of a chat may do.
