@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -369,5 +370,25 @@ func TestWritable(t *testing.T) {
 	}
 	if err := s.Writable(t.Context()); err != nil {
 		t.Errorf("and afterwards: %v", err)
+	}
+}
+
+// TestWarm: connections are open and know what they will be asked for, and are
+// free for whoever reads next.
+func TestWarm(t *testing.T) {
+	s := opened(t, t.TempDir())
+	if err := s.Warm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(s.readers.free), s.readers.opts.Readers/2; got != want {
+		t.Errorf("%d connections are open, want %d", got, want)
+	}
+	if _, err := s.Chat(t.Context(), "none"); !errors.Is(err, store.ErrNotFound) {
+		t.Error(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Warm(ended); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
