@@ -37,7 +37,7 @@ agents:
       - text: "the end"
   - match: {role: researcher}
     turns:
-      - calls: [{tool: LS, input: {path: .}}]
+      - calls: [{tool: Glob, input: {pattern: "*"}}]
       - calls: [{tool: ask_user, input: {question: "which one?"}}]
       - calls: [{tool: submit_result, input: {summary: "found"}}]
   - match: {role: consult}
