@@ -207,8 +207,10 @@ func (w *writer) setHead(e *store.Entry, seq int64, d store.SetHead) error {
 		a.waits = now
 		w.agents.put(d.ID, a)
 	}
-	if a.root {
-		w.active = append(w.active, activity{a.chat, max(e.At, d.UpdatedAt)})
+	if at := max(e.At, d.UpdatedAt); a.root && (!d.Busy || at-a.moved >= moveEvery) {
+		w.active = append(w.active, activity{a.chat, at})
+		a.moved = at
+		w.agents.put(d.ID, a)
 	}
 	w.touch(touchedAgent, a.n)
 	return nil

@@ -70,6 +70,7 @@ type agentRow struct {
 	n, chat int64
 	root    bool
 	waits   bool
+	moved   int64 // of a root at work: when its chat was last moved up in the list
 }
 
 // callKey names a tool call.

@@ -162,6 +162,10 @@ type writer struct {
 	snapped bool       // the snapshot of the entry in hand is noted
 }
 
+// moveEvery is how often, in milliseconds, a chat moves up in the list while its
+// orchestrator is at work: that is two rows more in each of its commits.
+const moveEvery = 1000
+
 // activity is something that moves a chat up in the list. It is written once
 // per chat and transaction.
 type activity struct{ chat, at int64 }

@@ -221,3 +221,28 @@ func TestOrderOfIDs(t *testing.T) {
 		}
 	}
 }
+
+// TestChatMovesUp: at work a chat moves up in the list once a second, at rest
+// at once.
+func TestChatMovesUp(t *testing.T) {
+	s := opened(t, t.TempDir())
+	commit(t, s, chatBatch("c0"))
+	const begin = 1_000_000
+	for _, c := range []struct {
+		at   int64
+		busy bool
+		want int64
+	}{{begin, true, begin}, {begin + 400, true, begin}, {begin + 1000, true, begin + 1000}, {begin + 1100, true, begin + 1000}, {begin + 1200, false, begin + 1200}} {
+		commit(t, s, &store.Batch{Entries: []*store.Entry{{
+			Chat: "c0", Agent: "c0", Type: "Noted", At: c.at, Verdict: store.Applied,
+			Docs: []store.Doc{store.SetHead{ID: "c0", Head: store.Head{Busy: c.busy, UpdatedAt: c.at}}},
+		}}})
+		chat, err := s.Chat(t.Context(), "c0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chat.UpdatedAt != c.want {
+			t.Errorf("after %d ms (at work: %v) it is at %d, want %d", c.at-begin, c.busy, chat.UpdatedAt-begin, c.want-begin)
+		}
+	}
+}
