@@ -32,11 +32,28 @@ Contenders take turns; a ratio is the median of the ratios of all rounds. CPU is
 
 Profiles of November 2026 (` + "`-profile`" + `), on two virtual cores that the model server and the driver share:
 
-- Spans and CPU of bar 1 at N=64 and N=1000: the two cores are busy with Cadre in each burst of replies, and nothing waits for the disk. Of Cadre's CPU at N=1000 about 18 % go into SQLite, 20 % into HTTP to the model (which the floor has, too), 10 % into collecting garbage, 10 % into running the tool (policy, the folder opened safely), 11 % into stepping and encoding, 9 % into the feed and its subscriber, the rest into reading replies, writing requests and the kernel. There is no single large part left. A spawn is one transaction: for 1,000 children it takes 80 ms of one core, planning included, in which nothing else can go on. The floor does nothing between two requests.
+- Spans and CPU of bar 1 at N=64 and N=1000: the two cores are busy with Cadre in each burst of replies, and nothing waits for the disk. The table below says where Cadre's CPU goes. There is no single large part left. A spawn is one transaction: for 1,000 children it takes 80 ms of one core, planning included, in which nothing else can go on. The floor does nothing between two requests.
 - At N=4 a stage is two commits one after the other: the reply that comes first, then the others. On this machine ten pages and their fsync take 0.16 ms right after another commit and 0.5 ms after 50 ms of rest, which is when replies come. adk-go, which keeps nothing, has none of that.
 - A turn (bar 3) holds one commit of about ten pages, 0.3 to 0.4 ms with the rows; the rest are the two requests, the tool and the stepping.
 - Memory: this kernel keeps the program's file in pages of 2 MB and maps each as a whole, whatever it is advised, so that all 37 MB of it count as soon as a server runs, before any agent works; a server that has been at rest has given most of it back. An idle server has about 12 MB of its own. Collecting garbage more often would not do: with GOGC=10 (which counts from the 16 MB of room on) the peak at N=1000 is 105 MB, and the CPU 2.1 times as much; at N=64 58 MB, and 2.2 times. The heap is allowed 16 MB before garbage is collected at all, which saves a fifth of the CPU at N=64.
 - The speed of this machine's cores varies by a third within an hour (compare "cadre version" and "first go build" of bar 7 between runs): ratios between contenders of one run tell more than seconds.
+
+Where the CPU of a server goes at N=1000, by perf's samples of its stacks (cpu-clock, 4 kHz), each counted once; what collects garbage counts as that wherever it is:
+
+| % | part |
+|---|---|
+| 20 | HTTP to the model: the floor has it, too |
+| 16 | SQLite: rows and commits |
+| 12 | the tool: policy, the folder opened safely, the file |
+| 11 | collecting garbage |
+| 10 | stepping, documents, starting effects |
+| 9 | the feed and the subscriber's stream |
+| 8 | reading streamed replies, encoding requests |
+| 5 | what else belongs to a model call: prices, places, limits |
+| 4 | proposals: validating inputs, plans of children |
+| 6 | scheduling, timers and the rest |
+
+14 % of all are in the allocator, 18 % in the kernel.
 `
 
 // part is the heading of the part of a bar.
