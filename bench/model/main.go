@@ -1,8 +1,7 @@
 // The loopback model: a server that speaks Chat Completions, and what adk-go
-// needs of the Gemini API, does what the
-// script in the first message of a conversation says, and notes when each
-// request came and was answered. It is as cheap as it can be, as it runs on
-// the cores it is measured on.
+// needs of the Gemini API, does what the script in the first message of a
+// conversation says, and notes when each request came and was answered. It is
+// as cheap as it can be, as it runs on the cores it is measured on.
 package main
 
 import (

@@ -33,7 +33,8 @@ type Tool struct {
 	// Repeatable tells that using it once more does no harm, whatever its
 	// class: it may run beside others, and again after a crash.
 	Repeatable bool
-	// Quick tells that using it changes nothing and takes about a millisecond.
+	// Quick tells that using it changes nothing and takes about a millisecond:
+	// it may be used before the reply that asks for it is on record.
 	Quick bool
 	// Polls tells that asking again is its purpose: repeating it is no loop.
 	Polls bool

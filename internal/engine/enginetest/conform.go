@@ -12,6 +12,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/agent"
 	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/message"
+	"github.com/cadre-dev/cadre/internal/store"
 )
 
 // Conform runs the conformance suite.
@@ -362,6 +363,15 @@ func testAhead(b *bench) {
 func testAheadInVain(b *bench) {
 	b.world.Quick = true
 	testLimit(b)
+	log, err := b.st.Log(b.ctx, "chat")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, e := range log {
+		if e.Verdict != store.Applied {
+			b.Errorf("%s came to nothing (%s)", e.Type, e.Verdict)
+		}
+	}
 }
 
 func testAheadSlow(b *bench) {
