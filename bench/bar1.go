@@ -25,6 +25,7 @@ type sample struct {
 	peak  float64 // MB
 	file  float64 // MB of it are pages of the program's file
 	bytes float64 // of all requests
+	speed float64 // of the cores meanwhile
 }
 
 func (s *sample) remember(m chat.Memory) {
@@ -47,7 +48,7 @@ func (b *bench) fanOut(ctx context.Context) (*section, error) {
 		pairs = 2
 	}
 	s := &section{}
-	rows := [][]string{{"N", "contender", "span ms", "× floor", "CPU s", "peak MB", "of it program file", "request MB"}}
+	rows := [][]string{{"N", "contender", "span ms", "× floor", "CPU s", "peak MB", "of it program file", "request MB", "speed of the cores"}}
 	for _, n := range []int{4, 64, 1000} {
 		if _, err := b.contend(ctx, ourName, n, ""); err != nil { // warm-up
 			return nil, err
@@ -63,10 +64,11 @@ func (b *bench) fanOut(ctx context.Context) (*section, error) {
 		samples := map[string][]sample{}
 		for range pairs {
 			for _, name := range order {
-				got, err := b.contend(ctx, name, n, sizes)
+				got, speed, err := calmly(b, func() (sample, error) { return b.contend(ctx, name, n, sizes) })
 				if err != nil {
 					return nil, fmt.Errorf("%s at N=%d: %w", name, n, err)
 				}
+				got.speed = speed
 				samples[name] = append(samples[name], got)
 			}
 		}
@@ -74,7 +76,7 @@ func (b *bench) fanOut(ctx context.Context) (*section, error) {
 			m := medians(samples[name])
 			rows = append(rows, []string{
 				strconv.Itoa(n), name, fmt.Sprintf("%.0f", m.span), fmt.Sprintf("%.2f", ratio(samples[name], samples[plainFloor])),
-				fmt.Sprintf("%.2f", m.cpu), fmt.Sprintf("%.0f", m.peak), fmt.Sprintf("%.0f", m.file), fmt.Sprintf("%.2f", m.bytes/1e6),
+				fmt.Sprintf("%.2f", m.cpu), fmt.Sprintf("%.0f", m.peak), fmt.Sprintf("%.0f", m.file), fmt.Sprintf("%.2f", m.bytes/1e6), percent(m.speed),
 			})
 		}
 		judgeFanOut(s, n, samples)
@@ -234,7 +236,7 @@ func medians(all []sample) sample {
 	return sample{
 		span: of(func(x sample) float64 { return x.span }), cpu: of(func(x sample) float64 { return x.cpu }),
 		peak: of(func(x sample) float64 { return x.peak }), file: of(func(x sample) float64 { return x.file }),
-		bytes: of(func(x sample) float64 { return x.bytes }),
+		bytes: of(func(x sample) float64 { return x.bytes }), speed: of(func(x sample) float64 { return x.speed }),
 	}
 }
 

@@ -78,16 +78,18 @@ func (b *bench) shortTurns(ctx context.Context, s *section) error {
 	if b.quick {
 		rounds = 3
 	}
-	var p50, p99 []float64
+	var p50, p99, speeds []float64
 	for range rounds {
-		calls, err := b.alone(ctx, chat.Script{Kind: chat.Root, Turns: 300})
+		calls, speed, err := calmly(b, func() ([]chat.Call, error) { return b.alone(ctx, chat.Script{Kind: chat.Root, Turns: 300}) })
 		if err != nil {
 			return err
 		}
+		speeds = append(speeds, speed)
 		own := between(gaps(calls), 5, 300)
 		p50, p99 = append(p50, quantile(own, 0.5)), append(p99, quantile(own, 0.99))
 	}
-	s.say("The overhead of a turn is the median of %d rounds of 300 turns; the p50 of a round was %.2f to %.2f ms, the p99 %.2f to %.2f ms.", rounds, slices.Min(p50), slices.Max(p50), slices.Min(p99), slices.Max(p99))
+	s.say("The overhead of a turn is the median of %d rounds of 300 turns; the p50 of a round was %.2f to %.2f ms, the p99 %.2f to %.2f ms, and the speed of the cores %s to %s.",
+		rounds, slices.Min(p50), slices.Max(p50), slices.Min(p99), slices.Max(p99), percent(slices.Min(speeds)), percent(slices.Max(speeds)))
 	s.atMost("overhead of a turn, p50", median(p50), 1, "ms")
 	s.atMost("overhead of a turn, p99", median(p99), 5, "ms")
 	return nil
@@ -97,7 +99,9 @@ func (b *bench) overChildren(ctx context.Context, s *section) error {
 	rows := [][]string{{"finished children", "p50 ms", "p99 ms"}}
 	var first float64
 	for i, n := range []int{1, 10, 100, 1000} {
-		calls, err := b.alone(ctx, chat.Script{Kind: chat.Root, Fan: n, Turns: 2 * window})
+		calls, _, err := calmly(b, func() ([]chat.Call, error) {
+			return b.alone(ctx, chat.Script{Kind: chat.Root, Fan: n, Turns: 2 * window})
+		})
 		if err != nil {
 			return err
 		}

@@ -16,15 +16,22 @@ import (
 
 // watcher is a subscriber that notes how old pieces are when they arrive.
 type watcher struct {
-	first []float64 // ms, of the first piece of each reply
-	all   []float64
+	first []piece   // of each reply
+	all   []float64 // ages
+	cores float64   // that it took
+}
+
+// piece is the first one of a reply, as it arrives.
+type piece struct {
+	came time.Time
+	age  float64 // ms
 }
 
 var textMark = []byte(`"text":"`)
 
 // line reads a line of the feed; false: the last one has come.
 func (w *watcher) line(line []byte) bool {
-	now := time.Now().UnixNano()
+	now := time.Now()
 	if bytes.HasPrefix(line, changeMark) {
 		return !bytes.Contains(line, finishedMark)
 	}
@@ -42,10 +49,10 @@ func (w *watcher) line(line []byte) bool {
 		if err != nil {
 			return true
 		}
-		age := float64(now-sent) / 1e6
+		age := float64(now.UnixNano()-sent) / 1e6
 		w.all = append(w.all, age)
 		if string(index) == "0" {
-			w.first = append(w.first, age)
+			w.first = append(w.first, piece{now, age})
 		}
 		text = more
 	}
@@ -65,27 +72,63 @@ func (b *bench) firstToken(ctx context.Context) (*section, error) {
 	if b.quick {
 		rounds, pieces = 1, 40
 	}
-	var first, all delays
-	var used []float64
+	var first, running, all delays
+	var used, speeds []float64
 	for range rounds {
-		w, cores, err := b.streams(ctx, pieces)
+		w, speed, err := calmly(b, func() (watcher, error) { return b.streams(ctx, pieces) })
 		if err != nil {
 			return nil, err
 		}
-		first.add(w.first)
+		first.add(ages(w.first))
+		running.add(ages(b.undisturbed(w.first)))
 		all.add(w.all)
-		used = append(used, cores)
+		used, speeds = append(used, w.cores), append(speeds, speed)
 	}
 	s := &section{}
 	s.table([][]string{
 		{"", "arrived", "p50 ms", "p90 ms", "p99 ms", "p99 of the worst round"},
-		first.row("first pieces"), all.row("all pieces"),
+		first.row("first pieces"), running.row("of these while the cores ran"), all.row("all pieces"),
 	})
-	s.say("%d agents, 50 pieces/s each, %d subscribers that follow all of them; medians of %d rounds. The subscribers are in the process of the driver; they and the model server share the two cores with Cadre.", streaming, subscribers, rounds)
+	s.say("%d agents, 50 pieces/s each, %d subscribers that follow all of them; medians of %d rounds. The subscribers are in the process of the driver; they and the model server share the two cores with Cadre, which ran at %s of their speed. Those that came while the cores ran are told apart: neither in a tenth of a second in which these were at less than %s of their speed for a moment, nor in the one after it, in which what had piled up is delivered.",
+		streaming, subscribers, rounds, percent(median(speeds)), percent(held))
 	s.atMost("first token p50", median(first.p50), 1, "ms")
 	s.atMost("first token p99", median(first.p99), 10, "ms")
+	s.atMost("first token p99 while the cores ran", median(running.p99), 10, "ms")
 	s.atMost("CPU while all stream", median(used), 1.5, "cores")
 	return s, nil
+}
+
+// undisturbed are the pieces that came while the cores ran.
+func (b *bench) undisturbed(pieces []piece) []piece {
+	if len(pieces) == 0 {
+		return nil
+	}
+	const slot = 100 * time.Millisecond
+	from, to := pieces[0].came, pieces[0].came
+	for _, p := range pieces {
+		if p.came.Before(from) {
+			from = p.came
+		}
+		if p.came.After(to) {
+			to = p.came
+		}
+	}
+	late := map[time.Duration]bool{}
+	for _, a := range b.witness.between(from.Add(-slot), to) {
+		if a.speed < held {
+			n := a.moment.Sub(from).Truncate(slot)
+			late[n], late[n+slot] = true, true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(pieces), func(p piece) bool { return late[p.came.Sub(from).Truncate(slot)] })
+}
+
+func ages(pieces []piece) []float64 {
+	out := make([]float64, len(pieces))
+	for i, p := range pieces {
+		out[i] = p.age
+	}
+	return out
 }
 
 // delays are the quantiles of each round.
@@ -106,37 +149,37 @@ func (d *delays) row(name string) []string {
 
 // streams lets agents stream to subscribers of the same chat. Each makes three
 // replies, which begin at different times, so that first pieces come while all
-// others are streaming. It also returns how many cores that took.
-func (b *bench) streams(ctx context.Context, pieces int) (all watcher, used float64, err error) {
+// others are streaming.
+func (b *bench) streams(ctx context.Context, pieces int) (all watcher, err error) {
 	srv, end, err := b.serveAnew(ctx)
 	if err != nil {
-		return all, 0, err
+		return all, err
 	}
 	defer end()
 	id, seq, err := srv.newChat(ctx)
 	if err != nil {
-		return all, 0, err
+		return all, err
 	}
 	watchers := make([]watcher, subscribers)
 	ended := make([]<-chan error, subscribers)
 	for i := range watchers {
 		if ended[i], err = srv.follow(ctx, id, seq, watchers[i].line); err != nil {
-			return all, 0, err
+			return all, err
 		}
 	}
 	// CPU is taken while all of them stream.
 	var busy sync.WaitGroup
-	busy.Go(func() { used = cores(ctx, srv.pid(), 1500*time.Millisecond, 2*time.Second) })
+	busy.Go(func() { all.cores = cores(ctx, srv.pid(), 1500*time.Millisecond, 2*time.Second) })
 	script := chat.Script{
 		Kind: chat.Root, Fan: streaming, Leaf: 2, Chunks: pieces, Gap: streamGap,
 		Wait: 50 * time.Millisecond, Spread: 5 * time.Millisecond,
 	}
 	if err := srv.send(ctx, id, script.String()); err != nil {
-		return all, 0, err
+		return all, err
 	}
 	for i := range ended {
 		if err := <-ended[i]; err != nil {
-			return all, 0, err
+			return all, err
 		}
 	}
 	busy.Wait()
@@ -144,9 +187,9 @@ func (b *bench) streams(ctx context.Context, pieces int) (all watcher, used floa
 		all.first, all.all = append(all.first, w.first...), append(all.all, w.all...)
 	}
 	if want := streaming * subscribers * 3; len(all.first) != want {
-		return all, 0, fmt.Errorf("%d first pieces arrived, not %d", len(all.first), want)
+		return all, fmt.Errorf("%d first pieces arrived, not %d", len(all.first), want)
 	}
-	return all, used, nil
+	return all, nil
 }
 
 // cores is how many cores a process uses during a time that begins later.

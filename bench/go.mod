@@ -7,6 +7,7 @@ replace github.com/cadre-dev/cadre => ../
 require (
 	github.com/cloudwego/eino v0.9.12
 	github.com/cloudwego/eino-ext/components/model/openai v0.1.13
+	golang.org/x/sys v0.45.0
 	google.golang.org/adk v1.5.1
 	google.golang.org/genai v1.57.0
 	zombiezen.com/go/sqlite v1.4.2
@@ -66,7 +67,6 @@ require (
 	golang.org/x/crypto v0.51.0 // indirect
 	golang.org/x/exp v0.0.0-20250408133849-7e4ce0ab07d0 // indirect
 	golang.org/x/net v0.55.0 // indirect
-	golang.org/x/sys v0.45.0 // indirect
 	golang.org/x/text v0.37.0 // indirect
 	google.golang.org/api v0.279.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260511170946-3700d4141b60 // indirect

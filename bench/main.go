@@ -30,6 +30,7 @@ type bench struct {
 	quick bool
 	model *model
 
+	witness *witness
 	load    string // average at the start
 	profile string // how the names of profiles begin; empty: there are none
 }
@@ -129,7 +130,7 @@ func summary(all []check) {
 
 // prepare builds what is measured and starts the model server.
 func prepare(ctx context.Context, o options) (_ *bench, err error) {
-	b := &bench{load: loadAverage(), quick: o.quick, cadre: o.cadre, profile: o.profile}
+	b := &bench{witness: startWitness(), load: loadAverage(), quick: o.quick, cadre: o.cadre, profile: o.profile}
 	if b.root, err = filepath.Abs(".."); err != nil {
 		return nil, err
 	}
@@ -160,6 +161,7 @@ func prepare(ctx context.Context, o options) (_ *bench, err error) {
 func (b *bench) path(name string) string { return filepath.Join(b.bin, name) }
 
 func (b *bench) close() {
+	b.witness.end()
 	if b.model != nil {
 		b.model.stop(syscall.SIGTERM)
 	}

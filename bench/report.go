@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -122,13 +121,9 @@ func (b *bench) about(ctx context.Context, began time.Time) string {
 		}
 		return strings.TrimSpace(string(text))
 	}
-	warning := ""
-	if load, err := strconv.ParseFloat(b.load, 64); err == nil && load > float64(runtime.NumCPU())/2 {
-		warning = " **The machine was busy with other things before the run began: times, and to a lesser degree CPU, are worse than they would be.**"
-	}
-	return fmt.Sprintf("%s UTC; %d × %s, %s memory, Linux %s; %s; Cadre %s; %s. Load average at the start of the run %s, now %s (what is measured is part of it).",
+	return fmt.Sprintf("%s UTC; %d × %s, %s memory, Linux %s; %s; Cadre %s; %s. Load average at the start of the run %s, now %s (what is measured is part of it). Meanwhile the cores ran at %s of the fastest speed they were seen to have.",
 		began.UTC().Format("2006-01-02 15:04"), runtime.NumCPU(), line("/proc/cpuinfo", "model name"), line("/proc/meminfo", "MemTotal"),
-		line("/proc/sys/kernel/osrelease", ""), runtime.Version(), out("git", "describe", "--always", "--dirty"), b.peers(), b.load, loadAverage()) + warning
+		line("/proc/sys/kernel/osrelease", ""), runtime.Version(), out("git", "describe", "--always", "--dirty"), b.peers(), b.load, loadAverage(), percent(b.witness.speed(began)))
 }
 
 // peers are the versions of what Cadre is measured beside, as they were built.

@@ -72,6 +72,8 @@ func number(v float64, unit string) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
+func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+
 // print writes the section for people and for the report.
 func (s *section) print(w io.Writer) {
 	for _, t := range s.text {
