@@ -137,12 +137,10 @@ func threadTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-var spun int // so that no compiler leaves the work out
-
 func spin() {
 	n := 0
 	for i := range witnessWork {
 		n += i * i
 	}
-	spun = n
+	runtime.KeepAlive(n) // no compiler leaves the work out
 }

@@ -38,3 +38,13 @@ func BenchmarkGuarded(b *testing.B) {
 		guarded("some/folder/deep/inside/name_of_a_file.go")
 	}
 }
+
+func BenchmarkDecide(b *testing.B) {
+	p := Policy{}
+	req := Request{Tool: "Read", Action: tool.Action{Class: tool.Reads, Paths: []string{"some/note.txt"}}}
+	for b.Loop() {
+		if p.Decide(req, nil).Effect != Allow {
+			b.Fatal("reading is not allowed")
+		}
+	}
+}

@@ -18,6 +18,12 @@ func canonical(name string) string {
 	if strings.HasPrefix(name, "mcp__") {
 		return name
 	}
+	switch name { // as most are written
+	case "Edit", "edit":
+		return "edit"
+	case "Read", "read":
+		return "read"
+	}
 	var buf [32]byte
 	folded := appendFolded(buf[:0], name)
 	switch string(folded) {
@@ -73,7 +79,8 @@ func (r Rule) namesTool(name string, strictly bool) bool {
 	case canonical(r.Tool) == canonical(name):
 		return true
 	}
-	return !strictly && fold(r.Tool) == fold(name)
+	var one, other [32]byte
+	return !strictly && string(appendFolded(one[:0], r.Tool)) == string(appendFolded(other[:0], name))
 }
 
 // whole tells whether the rule is about everything that its tool can do.
@@ -110,7 +117,7 @@ func changes(req Request, seen sight) bool {
 
 func (r Rule) hitsPath(req Request, seen sight) certainty {
 	best := no
-	if slices.ContainsFunc(req.Action.Paths, func(name string) bool { return pathHits(r.Path, name) }) {
+	if hitsOne(r.Path, seen.paths) {
 		best = yes
 	}
 	for _, w := range seen.mentions {

@@ -173,10 +173,22 @@ func pathCovers(pattern, name string) bool {
 }
 
 // pathHits tells whether the pattern names the path or a folder above it.
-func pathHits(pattern, name string) bool {
-	pattern = strings.ToLower(pattern)
+func pathHits(pattern, name string) bool { return hitsOne(pattern, appendUpwards(nil, name)) }
+
+// appendUpwards adds a path and the folders above it, in the spelling in which
+// patterns that forbid are held against them.
+func appendUpwards(to []string, name string) []string {
 	name = strings.TrimLeft(path.Clean(strings.ToLower(name)), "/")
 	for ; name != "." && name != ""; name = path.Dir(name) {
+		to = append(to, name)
+	}
+	return to
+}
+
+// hitsOne tells whether the pattern names one of these.
+func hitsOne(pattern string, names []string) bool {
+	pattern = strings.ToLower(pattern)
+	for _, name := range names {
 		if globPath(pattern, name) {
 			return true
 		}
@@ -188,10 +200,15 @@ func globPath(pattern, name string) bool {
 	if inside, ok := strings.CutSuffix(pattern, "/"); ok {
 		pattern = inside + "/**"
 	}
-	if !strings.Contains(pattern, "/") {
-		return doublestar.MatchUnvalidated(pattern, path.Base(name))
+	if strings.Contains(pattern, "/") {
+		pattern = strings.TrimPrefix(pattern, "./")
+	} else {
+		name = path.Base(name)
 	}
-	return doublestar.MatchUnvalidated(strings.TrimPrefix(pattern, "./"), name)
+	if pattern != "" && name != "" && pattern[0] != name[0] && !strings.ContainsRune(`*?[{\`, rune(pattern[0])) {
+		return false // most do not even begin alike
+	}
+	return doublestar.MatchUnvalidated(pattern, name)
 }
 
 // mentionHits tells whether a word of a command names a file that the pattern

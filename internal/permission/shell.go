@@ -31,19 +31,23 @@ type call struct {
 	name  int // where the name stands; len(words) if there is none
 }
 
-// sight is what can be seen of an action's command.
+// sight is what can be seen of an action: its paths and its command.
 type sight struct {
-	command  bool   // there is one
-	simple   bool   // calls are all it does
-	unclear  bool   // there may be commands that cannot be seen
-	calls    []call // that it certainly consists of
-	nested   []call // in texts given to sh -c, eval, sudo and the like
-	mentions []word // whatever could be the name of a file
+	paths    []string // and the folders above them
+	command  bool     // there is one
+	simple   bool     // calls are all it does
+	unclear  bool     // there may be commands that cannot be seen
+	calls    []call   // that it certainly consists of
+	nested   []call   // in texts given to sh -c, eval, sudo and the like
+	mentions []word   // whatever could be the name of a file
 }
 
-// look reads the command of an action.
+// look reads the paths and the command of an action.
 func look(a tool.Action) sight {
 	s := sight{command: a.Command != "" || len(a.Commands) > 0}
+	for _, name := range a.Paths {
+		s.paths = appendUpwards(s.paths, name)
+	}
 	if !s.command {
 		return s
 	}
