@@ -72,6 +72,9 @@ type Runtime interface {
 	Send(ctx context.Context, to, id string, body message.Message, models *agent.Choice) error
 	// Cancel asks an agent and everything below it to end.
 	Cancel(ctx context.Context, agent, by string) error
+	// Printed is what a tool call that runs has printed so far, as far as that
+	// is kept: its beginning and its end.
+	Printed(call string) string
 	// Outcomes reports the ends of a chat's runs from now on.
 	Outcomes(chat string) (<-chan agent.Outcome, func())
 	// Recover goes on with what a dead process left unfinished.
@@ -108,6 +111,7 @@ type Engine struct {
 	mu      sync.Mutex // guards what follows, which callers read
 	waiters map[string][]chan agent.Outcome
 	answers map[answerKey]chan agent.TellTool
+	prints  map[string]*printed // by the id of the tool call
 	paused  error
 	once    sync.Once
 }
@@ -132,7 +136,7 @@ func New(cfg Config) *Engine {
 		cfg: cfg, box: newMailbox(), quit: make(chan struct{}), ended: make(chan struct{}),
 		base: base, stop: stop,
 		live: map[string]*live{}, names: map[named]int{}, counted: map[string]bool{}, totals: map[string]int{}, prompts: map[string]bool{},
-		waiters: map[string][]chan agent.Outcome{}, answers: map[answerKey]chan agent.TellTool{},
+		waiters: map[string][]chan agent.Outcome{}, answers: map[answerKey]chan agent.TellTool{}, prints: map[string]*printed{},
 	}
 	go e.loop()
 	return e

@@ -114,12 +114,14 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 		})
 	case agent.RunTool:
 		input := inputOf(l.history, f) // here: results of its neighbours are added to the history meanwhile
+		kept := &printed{}
 		if spec.ToolRun() {
-			l.printed = &printed{}
+			l.printed = kept
 		}
-		shown := l.printed
 		e.start(l, effectKey{"tool", f.Turn, f.Call, ""}, func(ctx context.Context, job *Job, d *delivery) {
-			job.Output = e.output(job.Spec, f, shown)
+			var done func()
+			job.Output, done = e.output(job.Spec, f, kept)
+			defer done()
 			d.ev = e.runTool(ctx, job, f, input)
 		}, func(text string) agent.Event {
 			return agent.ToolFinished{

@@ -15,12 +15,15 @@ import (
 )
 
 // output publishes what a tool writes, as pieces of its call, and keeps it in
-// kept, if there is one.
-func (e *Engine) output(spec agent.Spec, f agent.RunTool, kept *printed) func(string) {
+// kept, where it can be asked for until done is called.
+func (e *Engine) output(spec agent.Spec, f agent.RunTool, kept *printed) (output func(string), done func()) {
 	id := store.ToolCallID(spec.ID, f.Turn, f.Call)
+	e.mu.Lock()
+	e.prints[id] = kept
+	e.mu.Unlock()
 	var mu sync.Mutex
 	offset := 0
-	return func(text string) {
+	output = func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
 		kept.add(text)
@@ -30,15 +33,30 @@ func (e *Engine) output(spec agent.Spec, f agent.RunTool, kept *printed) func(st
 		})
 		offset += len(text)
 	}
+	return output, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.prints[id] == kept { // another run of it may have begun
+			delete(e.prints, id)
+		}
+	}
 }
 
-// keptHalf bounds what is kept of what a tool run has printed: so many bytes
+// Printed implements Runtime.
+func (e *Engine) Printed(call string) string {
+	e.mu.Lock()
+	kept := e.prints[call]
+	e.mu.Unlock()
+	return kept.text()
+}
+
+// keptHalf bounds what is kept of what a tool has printed: so many bytes
 // of its beginning, and up to twice as many of its end.
 const keptHalf = 15_000
 
-// printed is what a tool run has printed so far: its partial result, should it
-// be stopped. Unlike its result it need not be waited for. A nil one keeps
-// nothing.
+// printed is what a running tool has printed so far. For a tool run it is the
+// partial result, should it be stopped: unlike its result it need not be waited
+// for. A nil one has nothing.
 type printed struct {
 	mu         sync.Mutex
 	head, tail []byte
@@ -46,9 +64,6 @@ type printed struct {
 }
 
 func (p *printed) add(text string) {
-	if p == nil {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := min(max(keptHalf-len(p.head), 0), len(text))

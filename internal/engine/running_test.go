@@ -16,10 +16,13 @@ import (
 	"github.com/cadre-dev/cadre/internal/store/sqlite"
 )
 
-// watcher keeps the deltas that are published.
+// watcher keeps the deltas that are published, and what the call is said to
+// have printed then.
 type watcher struct {
-	mu     sync.Mutex
-	deltas []feed.Delta
+	mu      sync.Mutex
+	deltas  []feed.Delta
+	asked   func(call string) string
+	printed []string
 }
 
 func (*watcher) Notify([]*store.Entry) {}
@@ -30,6 +33,7 @@ func (w *watcher) Publish(d feed.Delta) {
 	defer w.mu.Unlock()
 	if d.Kind == "output" {
 		w.deltas = append(w.deltas, d)
+		w.printed = append(w.printed, w.asked(d.Call))
 	}
 }
 
@@ -52,18 +56,27 @@ func TestLiveOutput(t *testing.T) {
 		w := &watcher{}
 		e := engine.New(engine.Config{Store: st, Performer: world, Feed: w, NewID: func() string { return "chat" }})
 		defer e.Close()
+		w.asked = e.Printed
 		completes(t, begin(t, e))
 		var want []feed.Delta
+		var printed []string
 		for i, name := range []string{enginetest.Read, enginetest.Write} {
 			d := feed.Delta{Chat: "chat", Agent: "chat", Path: "main", Call: store.ToolCallID("chat", 1, i), Turn: 1, Kind: "output", Name: name, Text: "at work, "}
 			next := d
 			next.Offset, next.Text = len(d.Text), "nearly done"
 			want = append(want, d, next)
+			printed = append(printed, d.Text, d.Text+next.Text)
+			if now := e.Printed(d.Call); now != "" {
+				t.Errorf("a call that is over has printed %q", now)
+			}
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if !slices.Equal(w.deltas, want) {
 			t.Errorf("published were\n%+v, want\n%+v", w.deltas, want)
+		}
+		if !slices.Equal(w.printed, printed) {
+			t.Errorf("printed so far were %q, want %q", w.printed, printed)
 		}
 	})
 }

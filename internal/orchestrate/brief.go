@@ -148,5 +148,5 @@ func (pl *planner) summary() (string, error) {
 // env is what a tool may know of the agent.
 func (p *Performer) env(job *engine.Job) tool.Env {
 	s := job.Spec
-	return tool.Env{Chat: s.Chat, Agent: s.ID, Path: s.Path, Role: s.Role, Dir: s.Dir, Ledger: p.ledger}
+	return tool.Env{Chat: s.Chat, Agent: s.ID, Path: s.Path, Role: s.Role, Dir: s.Dir, Task: s.ToolRun(), Ledger: p.ledger}
 }

@@ -80,8 +80,10 @@ type controlInput struct {
 	How        string   `json:"how"`
 }
 
-// mostListed bounds the list of agents.
-const mostListed = 100
+const (
+	mostListed  = 100   // agents in the list of them
+	mostPrinted = 2_000 // characters of what a running tool has printed
+)
 
 func (c *Control) list(ctx context.Context, env tool.Env, _ controlInput) (string, error) {
 	below, err := c.below(ctx, env)
@@ -183,6 +185,9 @@ func (c *Control) check(ctx context.Context, env tool.Env, in controlInput) (str
 	}
 	for _, t := range calls[max(0, len(calls)-5):] {
 		fmt.Fprintf(&b, "- %s %s: %s\n", t.Name, oneLine(string(t.Args), 120), t.Phase)
+		if out := strings.TrimSpace(c.runtime.Printed(t.ID)); out != "" {
+			fmt.Fprintf(&b, "  It has printed so far:\n%s\n", ending(out, mostPrinted))
+		}
 	}
 	waits, err := c.waits(ctx, store.InboxQuery{Agent: a.ID})
 	if err != nil {

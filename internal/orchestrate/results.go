@@ -148,3 +148,12 @@ func cut(s string, n int, task string) string {
 	}
 	return fmt.Sprintf("%s… [%d more characters: %s %s]", string(r[:n]), len(r)-n, ReadArtifact, task)
 }
+
+// ending is the end of s, of at most n runes.
+func ending(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return "…" + string(r[len(r)-n+1:])
+}

@@ -78,6 +78,7 @@ type Env struct {
 	Role  string
 	Dir   string // the working folder, absolute; a tool does not leave it
 	Call  string // names this use of the tool, the same if it is repeated after a crash
+	Task  bool   // this use is a task of its own, for whose end nobody waits: it may take long
 
 	// MayRead tells whether the content of a file, named inside the working
 	// folder, may be shown. A use that was asked for and allowed may show what

@@ -305,3 +305,55 @@ func processes(t *testing.T, text string) []string {
 	}
 	return out
 }
+
+// TestCheckRunning: check_agent tells what a command has printed that still
+// runs, in the background as well as at the hands of a sub-agent.
+func TestCheckRunning(t *testing.T) {
+	t.Parallel()
+	w := begin(t, setup{Shell: true, Script: `
+agents:
+  - match: {role: main}
+    turns:
+      - when: {user: check}
+        calls: [{tool: check_agent, input: {agent: k.1}}, {tool: check_agent, input: {agent: k.2}}]
+      - when: {user: go}
+        calls:
+          - {tool: run_in_background, input: {tool: Bash, input: {command: "echo built 1; echo of 9; sleep 600"}}}
+          - {tool: spawn_agents, input: {background: true, tasks: [{task: test it}]}}
+      - text: They run.
+    after: last
+  - match: {role: general}
+    turns: [{calls: [{tool: Bash, input: {command: "echo tested 1; sleep 600"}}]}]
+`})
+	w.say("go")
+	w.reads("They run.")
+	if !w.prints("k.1", "of 9") || !w.prints("k.2", "tested 1") {
+		t.Fatal("the process died")
+	}
+	w.say("check both")
+	w.reads("It has printed so far:\n      built 1\n      of 9\n")
+	w.reads("It has printed so far:\n      tested 1\n")
+	w.stopAgent("k")
+	w.end()
+}
+
+// TestLongTask: a command that is a task of its own is not told to become one
+// when it takes too long.
+func TestLongTask(t *testing.T) {
+	t.Parallel()
+	w := begin(t, setup{Shell: true, Script: `
+agents:
+  - match: {role: main}
+    turns:
+      - calls: [{tool: run_in_background, input: {tool: Bash, input: {command: "echo begun; sleep 600", timeout: 1}}}]
+      - text: It runs.
+    after: last
+`})
+	w.say("go")
+	w.ended("k.1")
+	if got := w.task("k.1"); !strings.Contains(got.Error, "begun\n[killed, as it took longer than 1s; give it a longer timeout, after ") {
+		t.Errorf("the task failed with %q", got.Error)
+	}
+	w.rest()
+	w.end()
+}

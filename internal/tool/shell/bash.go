@@ -19,9 +19,13 @@ var bashDescription string
 
 const bashSchema = `{"type":"object","properties":{"command":{"type":"string","minLength":1},"description":{"type":"string"},"timeout":{"type":"number","minimum":1},"run_in_background":{"type":"boolean"},"network":{"type":"boolean"},"cwd":{"type":"string"}},"required":["command"],"additionalProperties":false}`
 
+// How long a command may take: while an agent waits for it, and as a task of
+// its own.
 const (
 	defaultTimeout = 2 * time.Minute
 	maxTimeout     = 10 * time.Minute
+	taskTimeout    = time.Hour
+	maxTaskTimeout = 12 * time.Hour
 )
 
 type bashInput struct {
@@ -35,15 +39,19 @@ type bashInput struct {
 
 // timeout reads milliseconds. Nobody means fewer than a thousand of them, but
 // some models mean seconds.
-func (in bashInput) timeout() time.Duration {
+func (in bashInput) timeout(task bool) time.Duration {
+	usual, most := defaultTimeout, maxTimeout
+	if task {
+		usual, most = taskTimeout, maxTaskTimeout
+	}
 	if in.Timeout == 0 {
-		return defaultTimeout
+		return usual
 	}
 	unit := time.Millisecond
 	if in.Timeout < 1000 {
 		unit = time.Second
 	}
-	return time.Duration(min(in.Timeout*float64(unit), float64(maxTimeout)))
+	return time.Duration(min(in.Timeout*float64(unit), float64(most)))
 }
 
 func (s *Shell) bashTool() tool.Tool {
@@ -134,7 +142,8 @@ func (s *Shell) runBash(ctx context.Context, env tool.Env, input json.RawMessage
 	if r.Background {
 		return s.startJob(env, r)
 	}
-	limited, cancel := context.WithTimeout(ctx, r.timeout())
+	most := r.timeout(env.Task)
+	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	out := newOutput(env.Output)
 	e, err := s.start(limited, env, r, out)
@@ -149,7 +158,10 @@ func (s *Shell) runBash(ctx context.Context, env tool.Env, input json.RawMessage
 	case ctx.Err() != nil:
 		why = "cancelled"
 	case errors.Is(limited.Err(), context.DeadlineExceeded):
-		why = fmt.Sprintf("killed, as it took longer than %s; give it a longer timeout or run it in the background", r.timeout())
+		why = fmt.Sprintf("killed, as it took longer than %s; give it a longer timeout", most)
+		if !env.Task {
+			why += " or run it in the background"
+		}
 	}
 	return e.result(end, why), nil
 }
