@@ -20,10 +20,11 @@ type memory struct {
 	sent   map[trace.SpanID]bool
 	agents map[string]*store.Agent
 	runs   map[string]*run // by chat
+	length map[string]int  // the newest position of an orchestrator's history that a change told, by chat
 }
 
 func newMemory() memory {
-	return memory{sent: map[trace.SpanID]bool{}, agents: map[string]*store.Agent{}, runs: map[string]*run{}}
+	return memory{sent: map[trace.SpanID]bool{}, agents: map[string]*store.Agent{}, runs: map[string]*run{}, length: map[string]int{}}
 }
 
 // first tells whether a span was not made before.
@@ -43,6 +44,18 @@ func (m *memory) remember(a *store.Agent) {
 		clear(m.agents)
 	}
 	m.agents[a.ID] = a
+}
+
+// reached notes how far the history of an orchestrator is by this change.
+func (m *memory) reached(c *store.Change) {
+	for _, d := range c.Docs {
+		if doc, ok := d.Data.(store.Message); ok && doc.Agent == c.Chat {
+			if len(m.length) >= most {
+				clear(m.length)
+			}
+			m.length[c.Chat] = max(m.length[c.Chat], doc.Pos)
+		}
+	}
 }
 
 // agent reads what an agent was born with.
@@ -89,10 +102,15 @@ func (t *Tracer) works(a *store.Agent, c cause, end int64) {
 	}
 }
 
-// atRest makes the span of the work that an orchestrator has ended.
+// atRest makes the span of the work that an orchestrator has ended. Messages
+// that came after that may be there to be read: they are not what it did.
 func (t *Tracer) atRest(ctx context.Context, a store.Agent) error {
-	c, err := t.causeAt(ctx, a.ChatID, math.MaxInt-1)
-	if err != nil || c.id == "" {
+	pos, known := t.length[a.ChatID]
+	if !known {
+		pos = math.MaxInt - 1
+	}
+	c, err := t.causeAt(ctx, a.ChatID, pos)
+	if err != nil || c.id == "" || c.at > a.UpdatedAt {
 		return err
 	}
 	t.works(&a, c, a.UpdatedAt)

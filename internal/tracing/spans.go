@@ -59,6 +59,7 @@ func (t *Tracer) flags(id trace.TraceID) trace.TraceFlags {
 
 // change makes the spans of what a change has ended.
 func (t *Tracer) change(ctx context.Context, c *store.Change) error {
+	t.reached(c)
 	for _, d := range c.Docs {
 		var err error
 		switch doc := d.Data.(type) {
@@ -75,7 +76,7 @@ func (t *Tracer) change(ctx context.Context, c *store.Change) error {
 			switch {
 			case doc.Depth > 0 && doc.EndedAt != 0 && doc.EndedAt == c.At:
 				err = t.subAgent(ctx, doc)
-			case doc.Depth == 0 && doc.Status == "idle" && doc.Live == 0 && doc.UpdatedAt == c.At:
+			case doc.Depth == 0 && doc.Status == "idle" && doc.Live == 0 && doc.UpdatedAt == c.At && c.Type != "created":
 				err = t.atRest(ctx, doc)
 			}
 		}
