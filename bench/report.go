@@ -27,33 +27,35 @@ Everything runs on one machine: a model server on the loopback interface, which 
 
 Contenders take turns; a ratio is the median of the ratios of all rounds. CPU is user and system time: of the whole process for the floor and the peers, from the creation of the chat on for Cadre. Peak memory is what the kernel calls VmHWM. It counts the pages of a program's own file that are in memory, which the system can drop and shares between processes; where these matter they are told apart.
 
+A witness watches the machine: every 5 ms it does the same small piece of work and notes how much CPU time that took. CPU time does not grow when somebody else uses the cores; it grows when whoever lends the cores slows them. What was measured while they ran at less than 85 % of their fastest speed is measured again, up to three times in all (bars 1, 3 and 4), and what was found when they were fastest counts, whatever it was.
+
 ## What limits the bars that are missed
 
 Profiles of November 2026 (` + "`-profile`" + `), on two virtual cores that the model server and the driver share:
 
-- Spans and CPU of bar 1 at N=64 and N=1000: the two cores are busy with Cadre in each burst of replies, and nothing waits for the disk. The table below says where Cadre's CPU goes. There is no single large part left. A spawn is one transaction: for 1,000 children it takes 80 ms of one core, planning included, in which nothing else can go on. The floor does nothing between two requests.
-- At N=4 a stage is two commits one after the other: the reply that comes first, then the others. On this machine ten pages and their fsync take 0.16 ms right after another commit and 0.5 ms after 50 ms of rest, which is when replies come. adk-go, which keeps nothing, has none of that.
+- The machine: its cores are often lent at half their speed for minutes, and about every 1.5 s at a tenth or less for 50 to 100 ms, both at once, also when nothing else runs on it (the witness alone sees it; the kernel counts no steal). Seconds of one run cannot be compared with those of another without the speed of the cores beside them; CPU at N=1000 is 1.0 s on fast ones and up to 1.7 s on slow ones.
+- First token (bar 4): the p99 is that of the pieces that come while the cores are held, or just after, when everything that has piled up is delivered: twenty deliveries for each piece. The others are told apart in the table.
+- Spans of bar 1 at N=64 and N=1000: both cores are busy in each burst of replies (perf, samples of 1 ms: none idle but while children are spawned and joined), and nothing waits for the disk. The table below says where Cadre's CPU goes. There is no single large part left. A spawn is one transaction: for 1,000 children it takes 80 ms of one core, planning included, in which nothing else can go on; for 64 5 ms. The floor does nothing between two requests.
+- At N=4 a stage is two commits one after the other: the reply that comes first, then the others. On this machine ten pages and their fsync take 0.16 ms right after another commit and 0.3 to 0.5 ms after 50 ms of rest, which is when replies come. The trace of a stage, in ms from the arrival of four replies: 0.4 the first has been read and its file with it, 0.45 it is stepped, 0.64 its rows are in the log, 0.95 they are on the disk, 1.1 the other three are stepped, 1.5 they are on the disk, 1.6 to 1.9 the last requests are written. adk-go keeps nothing and has none of that.
 - A turn (bar 3) holds one commit of about ten pages, 0.3 to 0.4 ms with the rows; the rest are the two requests, the tool and the stepping.
-- First token (bar 4): most rounds have one moment, of about a tenth of a second, in which all subscribers get all pieces 10 to 50 ms late; rounds without it have a p99 of 3 ms. In that moment (perf) both cores are busy in all three processes, of which two thirds are used on average: after a hiccup of any of them the pieces of many agents come at once, and each is twenty deliveries. It is not the host (no steal), and neither fewer collections of garbage nor another number of threads make a difference.
-- Memory: this kernel keeps the program's file in pages of 2 MB and maps each as a whole, whatever it is advised, so that all 37 MB of it count as soon as a server runs, before any agent works; a server that has been at rest has given most of it back. An idle server has about 12 MB of its own. Collecting garbage more often would not do: with GOGC=10 (which counts from the 16 MB of room on) the peak at N=1000 is 105 MB, and the CPU 2.1 times as much; at N=64 58 MB, and 2.2 times. The heap is allowed 16 MB before garbage is collected at all, which saves a fifth of the CPU at N=64.
-- The speed of this machine's cores varies by a third within an hour (compare "cadre version" and "first go build" of bar 7 between runs): ratios between contenders of one run tell more than seconds.
+- Memory: a server has touched nearly all of its program when it is ready (480 of 550 pieces of 64 KB, which the kernel maps around a page that is touched; by initialising packages and by walking stacks), and this kernel maps pages of 2 MB as a whole, so that 32 to 37 MB of it count before any agent works, and about 55 MB in all. A server that has been at rest has given most of it back. An idle server has about 12 MB of its own. At N=1000 34 MB of the heap and about 25 MB of stacks are in use; the rest is room for garbage. Collecting it more often would not do: with GOGC=10 (which counts from the 16 MB of room on) the peak at N=1000 is 105 MB, and the CPU 2.1 times as much; at N=64 58 MB, and 2.2 times. The heap is allowed 16 MB before garbage is collected at all, which saves a fifth of the CPU at N=64.
 
 Where the CPU of a server goes at N=1000, by perf's samples of its stacks (cpu-clock, 4 kHz), each counted once; what collects garbage counts as that wherever it is:
 
 | % | part |
 |---|---|
-| 20 | HTTP to the model: the floor has it, too |
-| 16 | SQLite: rows and commits |
-| 12 | the tool: policy, the folder opened safely, the file |
-| 11 | collecting garbage |
-| 10 | stepping, documents, starting effects |
-| 9 | the feed and the subscriber's stream |
-| 8 | reading streamed replies, encoding requests |
-| 5 | what else belongs to a model call: prices, places, limits |
-| 4 | proposals: validating inputs, plans of children |
-| 6 | scheduling, timers and the rest |
+| 19 | HTTP to the model: the floor has it, too |
+| 19 | SQLite: rows and commits |
+| 12 | collecting garbage |
+| 11 | stepping, documents, starting effects |
+| 9 | the tool: policy, the folder opened safely, the file |
+| 8 | the feed and the subscriber's stream |
+| 7 | reading streamed replies, encoding requests |
+| 4 | what else belongs to a model call: prices, places, limits |
+| 3 | proposals: validating inputs, plans of children |
+| 7 | scheduling, timers, reading from SQLite and the rest |
 
-14 % of all are in the allocator, 18 % in the kernel.
+15 % of all are in the allocator, 18 % in the kernel.
 `
 
 // part is the heading of the part of a bar.
