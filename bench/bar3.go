@@ -35,7 +35,7 @@ const window = 60 // turns around a length of history
 
 func (b *bench) overHistory(ctx context.Context, s *section, lengths []int) error {
 	last := lengths[len(lengths)-1]/2 + window
-	calls, err := b.alone(ctx, chat.Script{Kind: chat.Root, Turns: last})
+	calls, _, err := calmly(b, func() ([]chat.Call, error) { return b.alone(ctx, chat.Script{Kind: chat.Root, Turns: last}) })
 	if err != nil {
 		return err
 	}
