@@ -94,7 +94,11 @@ test("1,000 agents", async (t) => {
     .click(); // all that have completed are one line
   assert.ok((await tree.getByRole("listitem").count()) < 60, "only seen agents are drawn");
   await tab.goto(`${world.base}/chats/${id}?panel=timeline`);
-  await tab.getByRole("region", { name: "Timeline" }).getByRole("img").first().waitFor();
+  await tab
+    .getByRole("region", { name: "Timeline" })
+    .getByRole("button", { name: /^model: / })
+    .first()
+    .waitFor();
   await shot(tab, "thousand");
   await tab.getByRole("tab", { name: "Steps" }).click();
   await tab.getByRole("region", { name: "Steps" }).getByText("starting 1,000 sub-agents").waitFor();

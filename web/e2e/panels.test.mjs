@@ -72,30 +72,46 @@ test("steps, timeline, cost and roles", async () => {
   await sound(tab, "steps");
   await tab.getByRole("tab", { name: "Timeline" }).click();
   const timeline = tab.getByRole("region", { name: "Timeline" });
-  await timeline.getByRole("img", { name: /^tool: writing note.txt/ }).waitFor();
+  await timeline.getByRole("button", { name: /^tool: writing note.txt/ }).waitFor();
   await timeline
-    .getByRole("img", { name: /^failed call/ })
+    .getByRole("button", { name: /^failed call/ })
     .first()
     .waitFor();
   await timeline
-    .getByRole("img", { name: /^waits to retry/ })
+    .getByRole("button", { name: /^waits to retry/ })
     .first()
     .waitFor();
   const before = (
     await timeline
-      .getByRole("img", { name: /^waits for sub-agents/ })
+      .getByRole("button", { name: /^waits for sub-agents/ })
       .first()
       .boundingBox()
   ).width;
   await tab.getByRole("button", { name: "Zoom in" }).click();
   const zoomed = (
     await timeline
-      .getByRole("img", { name: /^waits for sub-agents/ })
+      .getByRole("button", { name: /^waits for sub-agents/ })
       .first()
       .boundingBox()
   ).width;
   assert.ok(zoomed > before * 1.8, `zooming in makes bars wider: ${before} → ${zoomed}`);
   await tab.getByRole("button", { name: "Zoom out" }).click();
+  // A bar that is clicked is told, and the keys go on from there.
+  const line = tab.getByRole("status").filter({ has: tab.getByRole("button", { name: "Close" }) });
+  await timeline.getByRole("button", { name: /^tool: writing note.txt/ }).click();
+  await line.getByText(/^tool: writing note.txt/).waitFor();
+  await timeline.focus();
+  await tab.keyboard.press("ArrowRight");
+  await line.getByText(/^model: /).waitFor();
+  await tab.keyboard.press("ArrowLeft");
+  await line.getByText(/^tool: writing note.txt/).waitFor();
+  await tab.keyboard.press("Escape");
+  await line.waitFor({ state: "detached" });
+  await tab.keyboard.press("Enter");
+  await line.getByRole("button", { name: "main" }).waitFor();
+  await tab.keyboard.press("ArrowDown");
+  await line.getByRole("button", { name: "main" }).waitFor({ state: "detached" });
+  await line.waitFor();
   await shot(tab, "timeline");
   await sound(tab, "timeline");
   await tab.getByRole("tab", { name: "Cost" }).click();

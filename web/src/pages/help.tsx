@@ -13,6 +13,7 @@ const keys: [string, string][] = [
   ["S", "steps"],
   ["T", "timeline"],
   ["C", "cost"],
+  ["Enter, arrows", "in the timeline: pick a bar, move, open its agent"],
   ["Esc", "close the panel; stop what runs"],
   ["@", "address an agent, in a message"],
   ["?", "this help"],
