@@ -98,7 +98,7 @@ test("a rate limit is seen as what it is: a wait for the model", async () => {
   const id = await world.chat("", "Crowd the place");
   await world.rests(id);
   const { tab, errors, context } = await world.window(`/chats/${id}?panel=timeline`);
-  const bar = (name) => tab.getByRole("region", { name: "Timeline" }).getByRole("img", { name }).first();
+  const bar = (name) => tab.getByRole("region", { name: "Timeline" }).getByRole("button", { name }).first();
   for (const name of [/^failed call: .*429/, /^waits to retry/, /^waits for a model/]) await bar(name).waitFor();
   await shot(tab, "rate-limit");
   const calls = async (n) => (await world.api("GET", `users/me/orch-chats/${id}/sub-agents/${id}.${n}/model-calls`)).items;

@@ -65,7 +65,7 @@ try {
   const dark = await world.window(`/chats/${id}?panel=timeline`, { ...size, colorScheme: "dark" });
   await dark.tab
     .getByRole("region", { name: "Timeline" })
-    .getByRole("img", { name: /^waits for you/ })
+    .getByRole("button", { name: /^waits for you/ })
     .first()
     .waitFor();
   await take(dark.tab, "timeline");

@@ -60,7 +60,7 @@ test("nested delegation, a question answered from the chat, approvals at depth 2
   const banner = inspector.tab.locator("[data-kind=question]").filter({ hasText: "Which identity provider is it?" });
   await banner.waitFor();
   const lanes = await world.tab(two.context, `/chats/${id}?panel=timeline`);
-  const waits = lanes.tab.getByRole("region", { name: "Timeline" }).getByRole("img", { name: /^waits for you: (question|approval)/ });
+  const waits = lanes.tab.getByRole("region", { name: "Timeline" }).getByRole("button", { name: /^waits for you: (question|approval)/ });
   await waits.nth(1).waitFor();
   await lanes.tab.close();
 
