@@ -33,8 +33,17 @@ function take(event: FeedEvent): void {
 
 const showLink = (link: Link, retryAt: number) => write({ link, retryAt });
 
-/** What is held may be of a chat that was deleted, or of another data folder: none of it is kept. Drafts are, and the outbox. */
-const anew = () => location.reload();
+let leaving = false;
+
+/**
+ * What is held may be of a chat that was deleted, or of another data folder:
+ * none of it is kept. Drafts are, and the outbox. Both feeds may ask for it.
+ */
+function anew(): void {
+  if (leaving) return;
+  leaving = true;
+  location.reload();
+}
 
 /** start loads what every page needs, and follows it. */
 export async function start(): Promise<void> {
