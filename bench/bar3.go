@@ -54,18 +54,13 @@ func (b *bench) overHistory(ctx context.Context, s *section, lengths []int) erro
 	rows := [][]string{{"messages", "request KB", "p50 ms", "p99 ms", "floor p50 ms", "added p50 ms"}}
 	var first float64
 	for i, n := range lengths {
-		near := between(all, max(5, n/2-window/2), n/2+window/2)
-		p50, p99, least := quantile(near, 0.5), quantile(near, 0.99), median(floor[i])
-		size, _ := strconv.Atoi(sizes[i]) // it was made of a number
-		rows = append(rows, []string{
-			strconv.Itoa(n), fmt.Sprintf("%.0f", float64(size)/1e3),
-			fmt.Sprintf("%.2f", p50), fmt.Sprintf("%.2f", p99), fmt.Sprintf("%.2f", least), fmt.Sprintf("%.2f", p50-least),
-		})
+		row, added := turnRow(n, sizes[i], between(all, max(5, n/2-window/2), n/2+window/2), floor[i])
+		rows = append(rows, row)
 		if i == 0 {
-			first = p50 - least
+			first = added
 			continue
 		}
-		s.atMost(fmt.Sprintf("added to the floor with %d messages", n), p50-least, max(1, 1.5*first), "ms")
+		s.atMost(fmt.Sprintf("added to the floor with %d messages", n), added, max(1, 1.5*first), "ms")
 	}
 	s.table(rows)
 	return nil
@@ -95,10 +90,12 @@ func (b *bench) shortTurns(ctx context.Context, s *section) error {
 	return nil
 }
 
+// overChildren measures the turns of parents. What the results of more children
+// add to their requests is the floor's as well.
 func (b *bench) overChildren(ctx context.Context, s *section) error {
-	rows := [][]string{{"finished children", "p50 ms", "p99 ms"}}
-	var first float64
-	for i, n := range []int{1, 10, 100, 1000} {
+	families := []int{1, 10, 100, 1000}
+	turns, sizes := make([][]float64, len(families)), make([]string, len(families))
+	for i, n := range families {
 		calls, _, err := calmly(b, func() ([]chat.Call, error) {
 			return b.alone(ctx, chat.Script{Kind: chat.Root, Fan: n, Turns: 2 * window})
 		})
@@ -111,17 +108,34 @@ func (b *bench) overChildren(ctx context.Context, s *section) error {
 				root = append(root, c)
 			}
 		}
-		near := gaps(root)
-		p50 := quantile(near, 0.5)
-		rows = append(rows, []string{strconv.Itoa(n), fmt.Sprintf("%.2f", p50), fmt.Sprintf("%.2f", quantile(near, 0.99))})
+		turns[i], sizes[i] = gaps(root), strconv.Itoa(root[len(root)/2].Bytes)
+	}
+	floor, err := b.floorGaps(ctx, sizes)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"finished children", "request KB", "p50 ms", "p99 ms", "floor p50 ms", "added p50 ms"}}
+	first := 0.0
+	for i, n := range families {
+		row, added := turnRow(n, sizes[i], turns[i], floor[i])
+		rows = append(rows, row)
 		if i == 0 {
-			first = p50
+			first = added
 			continue
 		}
-		s.atMost(fmt.Sprintf("a parent's turn with %d finished children, p50", n), p50, max(1, 1.5*first), "ms")
+		s.atMost(fmt.Sprintf("added to the floor with %d finished children", n), added, max(1, 1.5*first), "ms")
 	}
 	s.table(rows)
 	return nil
+}
+
+// turnRow is a row about turns beside the floor, and what they add to that in
+// the middle.
+func turnRow(n int, size string, turns, floor []float64) (row []string, added float64) {
+	p50, p99, least := quantile(turns, 0.5), quantile(turns, 0.99), median(floor)
+	bytes, _ := strconv.Atoi(size) // it was made of a number
+	ms := func(v float64) string { return fmt.Sprintf("%.2f", v) }
+	return []string{strconv.Itoa(n), fmt.Sprintf("%.0f", float64(bytes)/1e3), ms(p50), ms(p99), ms(least), ms(p50 - least)}, p50 - least
 }
 
 // alone runs a script on a server of its own and returns the model calls.
