@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cadre-dev/cadre/internal/app"
+	"github.com/cadre-dev/cadre/internal/permission"
 	"github.com/cadre-dev/cadre/internal/role"
 	"github.com/cadre-dev/cadre/internal/role/rolefile"
 	"github.com/cadre-dev/cadre/internal/spelling"
@@ -46,7 +47,7 @@ func rolesHere() (*rolefile.Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding the current folder: %w", err)
 	}
-	return rolefile.Load(rolefile.Sources{Dir: dir, Distance: spelling.Distance, Depth: depthIn(dir)})
+	return rolefile.Load(rolefile.Sources{Dir: dir, Distance: spelling.Distance, CheckRule: permission.CheckBound, Depth: depthIn(dir)})
 }
 
 // depthIn is how deep the configuration lets a tree be, 0 if it does not say. A
@@ -118,10 +119,11 @@ type listedRole struct {
 }
 
 func listing(r role.Role) listedRole {
+	tools, _ := r.Stated()
 	out := listedRole{
 		Name: r.Name, DisplayName: r.DisplayName, Description: r.Description, Icon: r.Icon,
 		Scope: r.Source.Scope, File: r.Source.File, Line: r.Source.Line, Format: r.Source.Format, Model: r.Model,
-		AllTools: r.AllTools, Tools: append([]string{}, r.Tools...), Delegates: append([]string{}, r.Delegates...),
+		AllTools: r.AllTools, Tools: append([]string{}, tools...), Delegates: append([]string{}, r.Delegates...),
 		MaxTurns: r.MaxTurns, MaxDuration: r.MaxDuration.String(), Mode: orElse(r.Mode, role.ModeAll),
 	}
 	if r.AsTool != nil {
@@ -197,7 +199,8 @@ func listText(cmd *cobra.Command, set *rolefile.Set) error {
 // ownTools are the tools that a role names, without those that follow from its
 // being an agent.
 func ownTools(r role.Role) []string {
-	return slices.DeleteFunc(slices.Clone(r.Tools), func(t string) bool {
+	tools, _ := r.Stated()
+	return slices.DeleteFunc(tools, func(t string) bool {
 		return slices.Contains(role.EveryAgents(), t) || slices.Contains(role.Delegation(), t)
 	})
 }

@@ -166,7 +166,8 @@ func resolveModels(r role.Role) []resolved {
 
 // valuesOf lists the values of a role with where each came from.
 func valuesOf(r role.Role) []stated {
-	var tools any = append([]string{}, r.Tools...)
+	named, denied := r.Stated()
+	var tools any = append([]string{}, named...)
 	if r.AllTools {
 		tools = "*"
 	}
@@ -193,7 +194,8 @@ func valuesOf(r role.Role) []stated {
 		{"temperature", temperature},
 		{"effort", r.Effort},
 		{"tools", tools},
-		{"denied_tools", append([]string{}, r.DeniedTools...)},
+		{"denied_tools", append([]string{}, denied...)},
+		{"tool_rules", append([]string{}, r.ToolRules...)},
 		{"delegates", delegates},
 		{"max_turns", r.MaxTurns},
 		{"max_duration", r.MaxDuration.String()},

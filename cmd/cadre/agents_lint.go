@@ -12,6 +12,7 @@ import (
 
 	"github.com/cadre-dev/cadre/internal/app"
 	"github.com/cadre-dev/cadre/internal/llm/catalogue"
+	"github.com/cadre-dev/cadre/internal/permission"
 	"github.com/cadre-dev/cadre/internal/role"
 	"github.com/cadre-dev/cadre/internal/role/rolefile"
 	"github.com/cadre-dev/cadre/internal/spelling"
@@ -64,7 +65,7 @@ func toLint(paths []string) (*rolefile.Set, []role.Role, error) {
 	if len(paths) > 0 {
 		var files []rolefile.File
 		for _, path := range paths {
-			found, err := rolefile.Read(path, rolefile.Options{Scope: role.Project, Distance: spelling.Distance})
+			found, err := rolefile.Read(path, rolefile.Options{Scope: role.Project, Distance: spelling.Distance, CheckRule: permission.CheckBound})
 			if err != nil {
 				return nil, nil, wrong(err, "name a role file, or a folder of them")
 			}

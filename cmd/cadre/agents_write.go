@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cadre-dev/cadre/internal/permission"
 	"github.com/cadre-dev/cadre/internal/role"
 	"github.com/cadre-dev/cadre/internal/role/rolefile"
 	"github.com/cadre-dev/cadre/internal/spelling"
@@ -173,7 +174,7 @@ used: Cadre reads them where they are, too.`,
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
 			var files []rolefile.File
 			for _, path := range args {
-				found, err := rolefile.Read(path, rolefile.Options{Scope: role.Project, Distance: spelling.Distance})
+				found, err := rolefile.Read(path, rolefile.Options{Scope: role.Project, Distance: spelling.Distance, CheckRule: permission.CheckBound})
 				if err != nil {
 					return wrong(err, "name a role file, or a folder of them")
 				}
@@ -212,8 +213,9 @@ func importAll(files []rolefile.File, user, force, dry bool) (done []imported, f
 	for _, file := range files {
 		failures = append(failures, file.Errors...)
 		for _, r := range file.Roles {
+			tools, _ := r.Stated()
 			x := imported{
-				Name: r.Name, From: r.Source.String(), Format: r.Source.Format, Tools: append([]string{}, r.Tools...),
+				Name: r.Name, From: r.Source.String(), Format: r.Source.Format, Tools: append([]string{}, tools...),
 				AllTools: r.AllTools, Model: r.Model, Warnings: append([]role.Warning{}, r.Warnings...),
 			}
 			path, err := targetFile(user, r.Name)

@@ -91,7 +91,8 @@ func (m *machine) inWords(a Amount, tokens, micros int64) string {
 }
 
 // childSpec completes a planned spec by what the parent decides. Capabilities
-// only shrink: a child gets no tool that its parent may not delegate.
+// only shrink: a child gets no tool that its parent may not delegate, and what
+// restricts those the parent may delegate restricts it, too.
 func (m *machine) childSpec(task int, t Planned, budget Amount) Spec {
 	s := t.Spec
 	s.ID = fmt.Sprintf("%s.%d", m.Spec.ID, task)
@@ -103,8 +104,9 @@ func (m *machine) childSpec(task int, t Planned, budget Amount) Spec {
 	s.Limits.Tokens, s.Limits.Cost = budget.Tokens, budget.Cost
 	s.Tools = intersect(s.Tools, m.Spec.Delegable)
 	s.Delegable = intersect(s.Delegable, m.Spec.Delegable)
+	s.Bounds, s.Passed = slices.Concat(s.Bounds, m.Spec.Passed), slices.Concat(s.Passed, m.Spec.Passed)
 	if t.Tool != "" { // it is the parent's own tool, and the policy knows it by the parent's role
-		s.Role, s.Tool, s.Class, s.Tools = m.Spec.Role, t.Tool, t.Class, []string{t.Tool}
+		s.Role, s.Tool, s.Class, s.Tools, s.Bounds = m.Spec.Role, t.Tool, t.Class, []string{t.Tool}, m.Spec.Bounds
 	}
 	s.Limits.Agents = m.Spec.Limits.Agents
 	s.CancelGrace, s.BudgetWait = m.Spec.CancelGrace, m.Spec.BudgetWait

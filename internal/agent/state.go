@@ -67,14 +67,17 @@ type State struct {
 
 // Toolset is what an agent may use, and what it may let those below it use.
 type Toolset struct {
-	Tools     []string `json:"tools"`
-	Delegable []string `json:"delegable,omitempty"`
+	Tools     []string   `json:"tools"`
+	Delegable []string   `json:"delegable,omitempty"`
+	Bounds    [][]string `json:"bounds,omitempty"`
+	Passed    [][]string `json:"passed,omitempty"`
 }
 
 // fit puts the tools and models of the present epoch into Spec.
 func (s *State) fit() {
 	if s.Fitted != nil {
 		s.Spec.Tools, s.Spec.Delegable = s.Fitted.Tools, s.Fitted.Delegable
+		s.Spec.Bounds, s.Spec.Passed = s.Fitted.Bounds, s.Fitted.Passed
 	}
 	if s.Chosen != nil {
 		s.Spec.Choice = *s.Chosen
@@ -104,6 +107,11 @@ type Spec struct {
 	Tools     []string `json:"tools,omitempty"`     // what it may use itself
 	Delegable []string `json:"delegable,omitempty"` // what its children may use
 	Delegates []string `json:"delegates,omitempty"` // the roles it may delegate to
+
+	// Bounds restrict how it uses its tools, Passed how those below it use
+	// theirs. Each list restricts by itself. What they say is for the policy.
+	Bounds [][]string `json:"bounds,omitempty"`
+	Passed [][]string `json:"passed,omitempty"`
 
 	Schema     bool            `json:"schema,omitempty"`     // its result must fit an output schema
 	Output     json.RawMessage `json:"output,omitempty"`     // that schema

@@ -28,9 +28,10 @@ func (s *Server) listRoles(context.Context, *struct{}) (*body[wire.Page[wire.Rol
 		for _, w := range r.Warnings {
 			warnings = append(warnings, w.String())
 		}
+		tools, _ := r.Stated()
 		roles = append(roles, wire.Role{
 			Name: r.Name, Label: r.Label(), Description: r.Description, Icon: r.Icon, Model: r.Model, Mode: string(cmp.Or(r.Mode, role.ModeAll)),
-			Tools: append([]string{}, r.Tools...), AllTools: r.AllTools, Delegates: append([]string{}, r.Delegates...),
+			Tools: append([]string{}, tools...), AllTools: r.AllTools, Delegates: append([]string{}, r.Delegates...),
 			MaxTurns: r.MaxTurns, MaxDuration: r.MaxDuration.Milliseconds(), Source: r.Source.String(), Warnings: warnings,
 		})
 	}

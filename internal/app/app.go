@@ -18,6 +18,7 @@ import (
 	"github.com/cadre-dev/cadre/internal/llm/catalogue"
 	"github.com/cadre-dev/cadre/internal/llm/record"
 	"github.com/cadre-dev/cadre/internal/orchestrate"
+	"github.com/cadre-dev/cadre/internal/permission"
 	"github.com/cadre-dev/cadre/internal/role"
 	"github.com/cadre-dev/cadre/internal/role/rolefile"
 	"github.com/cadre-dev/cadre/internal/spelling"
@@ -204,7 +205,7 @@ func askingOf(c *config.Config) orchestrate.Asking {
 // Roles reads the roles that count for work in a folder. The depth is what the
 // configuration says of it, 0 if nothing.
 func Roles(o Options, depth int) (*role.Registry, *rolefile.Set, error) {
-	set, err := rolefile.Load(rolefile.Sources{Dir: o.Dir, Env: o.Env, Depth: depth, Distance: spelling.Distance})
+	set, err := rolefile.Load(rolefile.Sources{Dir: o.Dir, Env: o.Env, Depth: depth, Distance: spelling.Distance, CheckRule: permission.CheckBound})
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the roles: %w", err)
 	}

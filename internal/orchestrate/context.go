@@ -72,11 +72,16 @@ func (p *Performer) Compact(ctx context.Context, job *engine.Job, c agent.Compac
 	ev := p.compact(ctx, job, c)
 	if r, ok := p.roles.Get(job.Spec.Role); ok && ev.OK && job.Spec.Orchestrator() {
 		now := p.spec(r, 0, job.Spec.MaxDepth)
-		if !slices.Equal(now.Tools, job.Spec.Tools) || !slices.Equal(now.Delegable, job.Spec.Delegable) {
-			ev.Fit = &agent.Toolset{Tools: now.Tools, Delegable: now.Delegable}
+		if !sameTools(now, job.Spec) {
+			ev.Fit = &agent.Toolset{Tools: now.Tools, Delegable: now.Delegable, Bounds: now.Bounds, Passed: now.Passed}
 		}
 	}
 	return ev
+}
+
+func sameTools(a, b agent.Spec) bool {
+	same := slices.Equal[[]string]
+	return same(a.Tools, b.Tools) && same(a.Delegable, b.Delegable) && slices.EqualFunc(a.Bounds, b.Bounds, same) && slices.EqualFunc(a.Passed, b.Passed, same)
 }
 
 func (p *Performer) compact(ctx context.Context, job *engine.Job, c agent.Compact) agent.Compacted {

@@ -28,13 +28,17 @@ type Approval struct {
 	Allows []string        `json:"allows,omitempty"` // what an answer for more than once would allow, in words
 	Why    string          `json:"why"`              // what made it ask
 	Agent  string          `json:"agent,omitempty"`  // who does it, if not the agent of the item: a tool runs for its parent
+	Bounds [][]string      `json:"bounds,omitempty"` // of the agent that does it
 }
 
 // decide asks the policy. What people have granted is only read when the
 // policy alone would ask.
 func (p *Performer) decide(ctx context.Context, spec *agent.Spec, name string, action tool.Action) (permission.Decision, error) {
+	return p.decideOn(ctx, spec, requestOf(spec, name, action))
+}
+
+func (p *Performer) decideOn(ctx context.Context, spec *agent.Spec, req permission.Request) (permission.Decision, error) {
 	policy := p.policy(spec.Dir)
-	req := requestOf(spec, name, action)
 	d := policy.Decide(req, nil)
 	if d.Effect != permission.Ask || p.store == nil {
 		return d, nil
@@ -70,7 +74,9 @@ func (p *Performer) limitReading(ctx context.Context, spec *agent.Spec, env *too
 }
 
 func (r *reading) request(name string) permission.Request {
-	return requestOf(r.spec, "Read", tool.Action{Class: tool.Reads, Paths: []string{name}})
+	req := requestOf(r.spec, "Read", tool.Action{Class: tool.Reads, Paths: []string{name}})
+	req.Bounds = req.Bounds.Forbidding()
+	return req
 }
 
 func (r *reading) isGuarded(name string) bool {
@@ -86,7 +92,7 @@ func (r *reading) mayRead(name string) bool {
 	d := policy.Decide(req, nil)
 	if d.Effect == permission.Ask && !r.approved {
 		var err error
-		if d, err = r.decide(r.ctx, r.spec, "Read", req.Action); err != nil {
+		if d, err = r.decideOn(r.ctx, r.spec, req); err != nil {
 			return false
 		}
 	}
@@ -94,7 +100,7 @@ func (r *reading) mayRead(name string) bool {
 }
 
 func requestOf(spec *agent.Spec, name string, action tool.Action) permission.Request {
-	req := permission.Request{Tool: name, Action: action, Agent: spec.ID, Chat: spec.Chat, Role: spec.Role, Depth: spec.Depth}
+	req := permission.Request{Tool: name, Action: action, Agent: spec.ID, Chat: spec.Chat, Role: spec.Role, Depth: spec.Depth, Bounds: spec.Bounds}
 	if spec.ToolRun() { // its parent does it
 		req.Agent, req.Depth = spec.Parent, spec.Depth-1
 	}
@@ -122,14 +128,14 @@ func Grants(ctx context.Context, from Reader, chat string) ([]permission.Grant, 
 func (a Approval) request(item store.Item) permission.Request {
 	who := cmp.Or(a.Agent, item.Agent)
 	return permission.Request{
-		Tool: a.Tool, Action: a.Action, Agent: who, Chat: item.ChatID, Role: item.Role, Depth: strings.Count(who, "."),
+		Tool: a.Tool, Action: a.Action, Agent: who, Chat: item.ChatID, Role: item.Role, Depth: strings.Count(who, "."), Bounds: a.Bounds,
 	}
 }
 
 // approval asks a person for this exact action.
 func (p *Performer) approval(job *engine.Job, run agent.RunTool, input json.RawMessage, action tool.Action, hash string, d permission.Decision) agent.Event {
 	req := requestOf(&job.Spec, run.Name, action)
-	a := Approval{Tool: run.Name, Input: input, Action: action, Dir: job.Spec.Dir, Why: d.By}
+	a := Approval{Tool: run.Name, Input: input, Action: action, Dir: job.Spec.Dir, Why: d.By, Bounds: job.Spec.Bounds}
 	if req.Agent != job.Spec.ID {
 		a.Agent = req.Agent
 	}

@@ -47,6 +47,9 @@ func (p *Performer) promptText(r role.Role, parent string, spec agent.Spec) stri
 		fmt.Fprintf(&b, "- Working folder: %s. Tools do not leave it.\n", spec.Dir)
 	}
 	fmt.Fprintf(&b, "- Limits: %d turns, %s of working time. System: %s.\n", spec.Limits.Turns, duration(spec.Limits.Active), runtime.GOOS)
+	if len(r.ToolRules) > 0 {
+		b.WriteString("- " + inWays(r) + "\n")
+	}
 	if spec.Depth > 0 {
 		b.WriteString("- " + resultForm(r, spec) + "\n")
 	}
@@ -54,6 +57,26 @@ func (p *Performer) promptText(r role.Role, parent string, spec agent.Spec) stri
 		fmt.Fprintf(&b, "\n## Instructions from %s\n\n%s\n", in.File, in.Text)
 	}
 	return b.String()
+}
+
+// inWays says how the role's tools may be used, so that no call is made in vain.
+func inWays(r role.Role) string {
+	var only, not []string
+	for _, rule := range r.ToolRules {
+		if text, is := strings.CutPrefix(rule, role.Not); is {
+			not = append(not, text)
+		} else {
+			only = append(only, rule)
+		}
+	}
+	var s []string
+	if len(only) > 0 {
+		s = append(s, "Of these tools you have only these uses: "+strings.Join(only, ", ")+". Every command of a line must be one of them.")
+	}
+	if len(not) > 0 {
+		s = append(s, "You may not use "+strings.Join(not, ", ")+".")
+	}
+	return strings.Join(s, " ")
 }
 
 // resultForm says how a sub-agent ends.
@@ -116,8 +139,9 @@ func (p *Performer) Explain(name, parent string, depth int, dir string) (Explain
 	}
 	spec := p.spec(r, depth, p.depth)
 	if above, ok := p.roles.Get(parent); ok && depth > 0 {
-		may := p.spec(above, depth-1, p.depth).Delegable
-		spec.Tools = slices.DeleteFunc(spec.Tools, func(t string) bool { return !slices.Contains(may, t) })
+		from := p.spec(above, depth-1, p.depth)
+		spec.Tools = slices.DeleteFunc(spec.Tools, func(t string) bool { return !slices.Contains(from.Delegable, t) })
+		spec.Bounds = slices.Concat(spec.Bounds, from.Passed)
 	}
 	spec.Dir, spec.Schema, spec.Output = dir, len(r.OutputSchema) > 0, r.OutputSchema
 	spec.Command, spec.Acceptance = r.Acceptance, r.Acceptance != ""

@@ -28,17 +28,28 @@ func (p *Performer) spec(r role.Role, depth, maxDepth int) agent.Spec {
 			spec.Tools = append(spec.Tools, name)
 		}
 	}
+	if len(r.ToolRules) > 0 {
+		spec.Bounds = [][]string{r.ToolRules}
+	}
 	if !delegating(r, depth, maxDepth) {
 		return spec
 	}
 	spec.Delegates = r.Delegates
+	var passed []string
 	for _, name := range names {
-		if slices.ContainsFunc(r.Delegates, func(d string) bool {
-			to, ok := p.roles.Get(d)
-			return ok && p.has(to, name, depth+1, maxDepth+1) // its own depth limit is checked when it delegates
-		}) {
-			spec.Delegable = append(spec.Delegable, name)
+		var users []role.Role
+		for _, d := range r.Delegates {
+			if to, ok := p.roles.Get(d); ok && p.has(to, name, depth+1, maxDepth+1) { // its own depth limit is checked when it delegates
+				users = append(users, to)
+			}
 		}
+		if len(users) > 0 {
+			spec.Delegable = append(spec.Delegable, name)
+			passed = append(passed, role.SharedRules(users, name)...)
+		}
+	}
+	if len(passed) > 0 {
+		spec.Passed = [][]string{passed}
 	}
 	return spec
 }

@@ -46,6 +46,9 @@ func (p *Policy) guard(req Request) *guard {
 	for _, r := range p.Rules {
 		add(r)
 	}
+	for _, r := range req.Bounds.rules(req) {
+		add(r)
+	}
 	return g
 }
 

@@ -7,7 +7,8 @@
 //
 //  1. The preset read-only denies all that does not only read. Nothing
 //     overrides it.
-//  2. A deny rule that matches denies. Nothing overrides it.
+//  2. What the role of the agent does not do with a tool (Bounds) is denied,
+//     and a deny rule that matches denies. Nothing overrides either.
 //  3. A grant is what a person has answered to an approval. One that covers the
 //     whole action allows it.
 //  4. An ask rule that matches asks.
@@ -113,7 +114,8 @@ type Request struct {
 	Agent  string // its id, a path of numbers: k3.1.2
 	Chat   string
 	Role   string
-	Depth  int // 0 is the orchestrator
+	Depth  int    // 0 is the orchestrator
+	Bounds Bounds // of its role and of those above it
 }
 
 // Policy is a preset with rules. It is not changed by its methods.
@@ -137,6 +139,9 @@ func (p *Policy) Decide(req Request, grants []Grant) Decision {
 		return Decision{Effect: Deny, By: "preset " + string(preset)}
 	}
 	seen := look(req.Action)
+	if by, out := req.Bounds.overstepped(req, seen); out {
+		return Decision{Effect: Deny, By: by}
+	}
 	limit := p.restrict(req, seen)
 	if limit.weight == denied {
 		return Decision{Effect: Deny, By: limit.by, Rule: limit.rule}
@@ -193,6 +198,9 @@ func (p *Policy) restrict(req Request, seen sight) restriction {
 		weigh(r)
 	}
 	for _, r := range p.Rules {
+		weigh(r)
+	}
+	for _, r := range req.Bounds.rules(req) {
 		weigh(r)
 	}
 	if result.weight == nearlyDeny {

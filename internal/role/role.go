@@ -45,7 +45,7 @@ type Role struct {
 	Tools       []string
 	AllTools    bool
 	DeniedTools []string
-	ToolRules   []string // restrictions such as Bash(git *), as written: for the policy to narrow by, never to widen
+	ToolRules   []string // how Tools are used: Bash(git *) only so, !Bash(git push *) not so; package permission reads them as bounds
 
 	// Delegates are the roles it may delegate to. AnyDelegate stands for all
 	// that are there; a Registry writes them out into Delegates.

@@ -60,3 +60,60 @@ func matches(pattern, tool string) bool {
 	}
 	return pattern == tool
 }
+
+// Not begins a rule that forbids a use of a tool.
+const Not = "!"
+
+// rulesFor are the rules about one tool: how alone it is used, and how not.
+func (r Role) rulesFor(tool string) (only, never []string) {
+	for _, rule := range r.ToolRules {
+		name, _, _ := strings.Cut(rule, "(")
+		switch name {
+		case tool:
+			only = append(only, rule)
+		case Not + tool:
+			never = append(never, rule)
+		}
+	}
+	return only, never
+}
+
+// SharedRules are the rules that hold for a tool whichever of the roles uses
+// it: all uses that one of them has, unless one has all; and no use that all of
+// them are denied.
+func SharedRules(users []Role, tool string) []string {
+	var only, never []string
+	free := false
+	for i, r := range users {
+		o, n := r.rulesFor(tool)
+		free = free || len(o) == 0
+		only = append(only, o...)
+		if i == 0 {
+			never = n
+		}
+		never = slices.DeleteFunc(slices.Clone(never), func(rule string) bool { return !slices.Contains(n, rule) })
+	}
+	if free {
+		return never
+	}
+	return append(only, never...)
+}
+
+// Stated are the tools and the denied tools as a file says them: Bash(git *)
+// instead of Bash.
+func (r Role) Stated() (tools, denied []string) {
+	for _, t := range r.Tools {
+		if only, _ := r.rulesFor(t); len(only) > 0 {
+			tools = append(tools, only...)
+		} else {
+			tools = append(tools, t)
+		}
+	}
+	denied = slices.Clone(r.DeniedTools)
+	for _, rule := range r.ToolRules {
+		if text, is := strings.CutPrefix(rule, Not); is {
+			denied = append(denied, text)
+		}
+	}
+	return tools, denied
+}

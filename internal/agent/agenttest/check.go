@@ -340,7 +340,7 @@ func frame(s step) error {
 	b, a := s.before, s.after
 	spec := b.Spec
 	if ev, ok := s.ev.(agent.Compacted); ok && ev.Fit != nil && spec.Orchestrator() && a.Epoch > b.Epoch {
-		spec.Tools, spec.Delegable = ev.Fit.Tools, ev.Fit.Delegable
+		spec.Tools, spec.Delegable, spec.Bounds, spec.Passed = ev.Fit.Tools, ev.Fit.Delegable, ev.Fit.Bounds, ev.Fit.Passed
 	}
 	if len(effects[agent.SetModel](s)) > 0 {
 		spec.Choice = a.Spec.Choice // chosen looks at it
@@ -417,5 +417,6 @@ func chosen(s step) error {
 
 func sameSpec(a, b agent.Spec) bool {
 	return a.ID == b.ID && a.Parent == b.Parent && a.Depth == b.Depth && a.Limits == b.Limits &&
-		reflect.DeepEqual(a.Choice, b.Choice) && slices.Equal(a.Tools, b.Tools) && slices.Equal(a.Delegable, b.Delegable) && slices.Equal(a.Delegates, b.Delegates)
+		reflect.DeepEqual(a.Choice, b.Choice) && slices.Equal(a.Tools, b.Tools) && slices.Equal(a.Delegable, b.Delegable) && slices.Equal(a.Delegates, b.Delegates) &&
+		slices.EqualFunc(a.Bounds, b.Bounds, slices.Equal[[]string]) && slices.EqualFunc(a.Passed, b.Passed, slices.Equal[[]string])
 }

@@ -320,13 +320,20 @@ func budgets(s step) error {
 	return nil
 }
 
+// restricts tells whether bounds contain all of the others.
+func restricts(bounds, others [][]string) bool {
+	return !slices.ContainsFunc(others, func(list []string) bool {
+		return !slices.ContainsFunc(bounds, func(b []string) bool { return slices.Equal(b, list) })
+	})
+}
+
 // capabilities only shrink downwards, and are enforced where a tool runs.
 func capabilities(s step) error {
 	spec := s.after.Spec
 	for _, c := range effects[agent.StartChild](s) {
-		may := spec.Delegable
+		may, bounds := spec.Delegable, spec.Passed
 		if c.Spec.ToolRun() {
-			may = spec.Tools
+			may, bounds = spec.Tools, spec.Bounds
 			if c.Spec.Role != spec.Role || len(c.Spec.Tools) != 1 || c.Spec.Tools[0] != c.Spec.Tool {
 				return fmt.Errorf("task %d runs %s as %s with %v", c.Task, c.Spec.Tool, c.Spec.Role, c.Spec.Tools)
 			}
@@ -335,6 +342,9 @@ func capabilities(s step) error {
 			if !slices.Contains(may, t) {
 				return fmt.Errorf("task %d got %s, which its parent may not delegate", c.Task, t)
 			}
+		}
+		if !restricts(c.Spec.Bounds, bounds) || !restricts(c.Spec.Passed, spec.Passed) {
+			return fmt.Errorf("task %d is free of a restriction that holds below its parent", c.Task)
 		}
 		switch {
 		case c.Spec.Depth != spec.Depth+1 || c.Spec.Depth > spec.MaxDepth || c.Spec.MaxDepth != spec.MaxDepth:

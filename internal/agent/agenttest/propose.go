@@ -32,6 +32,7 @@ func (w *Walker) Birth(depth int) agent.Event {
 	s := agent.Spec{
 		ID: "chat", Chat: "chat", User: "ann", Role: "main", Name: "main", Path: "main", Depth: depth, MaxDepth: depth + 1 + d.Intn(2),
 		Tools: mainTools, Delegable: toolNames[:len(toolNames)-d.Intn(5)], Delegates: roleNames[:2],
+		Bounds: [][]string{{"Bash(make *)"}}, Passed: [][]string{{"Bash(go *)"}},
 		Choice: choice(d),
 		Limits: agent.Limits{
 			Turns: pick(d, 0, 0, 40, 3, 1), Active: int64(pick(d, 0, 0, 3_000_000, 60_000)),
@@ -152,6 +153,7 @@ func (w *Walker) plan() *agent.Plan {
 		t.Spec = agent.Spec{
 			Tools: toolNames, Delegable: toolNames, Delegates: roleNames, Choice: agent.Choice{Models: []string{"m1"}, MaxOutput: 300, Price: agent.Price{Known: t.Priced, Input: 1000, Output: 5000}},
 			Limits: agent.Limits{Turns: pick(d, 0, 4)},
+			Bounds: [][]string{{"Bash(git *)"}}, Passed: [][]string{{"!Bash(git push *)"}},
 			Adopts: "chat.9", Worktree: d.Intn(3) == 2, Confidence: pick(d, 0, 60), SameLimit: 2, AskTimeout: int64(pick(d, 0, 100_000)),
 		}
 		if d.Intn(6) == 5 {

@@ -219,6 +219,9 @@ func (t *Tree) inherits(s agent.Spec) error {
 				return fmt.Errorf("%s got %s, which %s may not delegate", s.ID, tool, parent.ID)
 			}
 		}
+		if !s.ToolRun() && !restricts(s.Bounds, parent.Passed) {
+			return fmt.Errorf("%s is free of a restriction that holds below %s", s.ID, parent.ID)
+		}
 		up = parent.Parent
 	}
 	return nil

@@ -424,3 +424,51 @@ func TestAcceptanceShowsNoSecrets(t *testing.T) {
 		t.Errorf("the command should print all but the secret:\n%s", text)
 	}
 }
+
+// TestBoundTools: a role that has a tool for some uses only gets no others,
+// whatever the policy allows, and neither do those below it if nobody above it
+// may delegate more.
+func TestBoundTools(t *testing.T) {
+	t.Parallel()
+	role := func(name, more string) string {
+		return "---\nname: " + name + "\ndescription: d\n" + more + "\n---\nWork.\n"
+	}
+	w := begin(t, setup{
+		Shell: true, Git: true, Role: "chief",
+		Files: map[string]string{
+			".cadre/agents/chief.md":   role("chief", "tools: [Read]\ndelegates: [keeper]"),
+			".claude/agents/keeper.md": role("keeper", "tools: Read, Bash(git *), Bash(touch b*), Agent(free)\ndisallowedTools: Bash(git push:*)"),
+			".cadre/agents/free.md":    role("free", "tools: [Bash]"),
+		},
+		Script: `
+agents:
+  - match: {role: chief}
+    turns:
+      - calls: [{tool: delegate_to_agent, input: {role: keeper, task: go}}]
+      - text: The chief is done.
+  - match: {role: keeper}
+    turns:
+      - calls: [{tool: Bash, input: {command: "git log --oneline"}}]
+      - calls: [{tool: Bash, input: {command: "touch a1.txt"}}]
+      - calls: [{tool: Bash, input: {command: "touch b1.txt && touch a2.txt"}}]
+      - calls: [{tool: Bash, input: {command: "touch b2.txt"}}]
+      - calls: [{tool: Bash, input: {command: "git push nowhere"}}]
+      - calls: [{tool: delegate_to_agent, input: {role: free, task: go}}]
+      - text: The keeper is done.
+  - match: {role: free}
+    turns:
+      - calls: [{tool: Bash, input: {command: "touch a3.txt"}}]
+      - calls: [{tool: Bash, input: {command: "touch b3.txt"}}]
+      - text: The free one is done.
+`,
+	})
+	w.say("go")
+	w.end()
+	w.wants("The chief is done.", "result of Bash: ", " begin", "the role keeper or one above it has Bash only as Bash(git *), Bash(touch b*)",
+		"rule deny Bash(git push:*) from the role keeper", "The keeper is done.", "the role free or one above it has Bash only as", "The free one is done.")
+	for name, want := range map[string]bool{"a1.txt": false, "a2.txt": false, "b1.txt": false, "b2.txt": true, "a3.txt": false, "b3.txt": true} {
+		if _, err := os.Stat(filepath.Join(w.dir, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -34,10 +34,12 @@ func Encode(r role.Role) ([]byte, error) {
 		add("temperature", true, *r.Temperature)
 	}
 	add("effort", r.Effort != "", r.Effort)
+	tools, denied := r.Stated()
 	if !r.AllTools {
-		add("tools", true, slices.Concat([]string{}, namedTools(r.Tools)))
+		add("tools", true, slices.Concat([]string{}, namedTools(tools)))
 	}
-	add("denied_tools", len(r.DeniedTools) > 0, r.DeniedTools)
+	add("denied_tools", len(denied) > 0, denied)
+	add("permission", r.AllTools && len(onlyUses(r)) > 0, onlyUses(r))
 	switch {
 	case r.AnyDelegate:
 		add("delegates", true, "*")
@@ -79,6 +81,25 @@ func Encode(r role.Role) ([]byte, error) {
 		return nil, fmt.Errorf("writing the role %s: %w", r.Name, err)
 	}
 	return []byte("---\n" + string(b) + "---\n\n" + strings.TrimSpace(r.Prompt) + "\n"), nil
+}
+
+// onlyUses says of a role that has all tools which it has for some uses alone,
+// in the form that opencode has for it.
+func onlyUses(r role.Role) yaml.MapSlice {
+	var out yaml.MapSlice
+	for _, rule := range r.ToolRules {
+		tool, way, _ := strings.Cut(strings.TrimSuffix(rule, ")"), "(")
+		if strings.HasPrefix(rule, role.Not) {
+			continue
+		}
+		i := slices.IndexFunc(out, func(x yaml.MapItem) bool { return x.Key == tool })
+		if i < 0 {
+			i, out = len(out), append(out, yaml.MapItem{Key: tool, Value: yaml.MapSlice{{Key: "*", Value: "deny"}}})
+		}
+		ways, _ := out[i].Value.(yaml.MapSlice)
+		out[i].Value = append(ways, yaml.MapItem{Key: way, Value: "ask"})
+	}
+	return out
 }
 
 // modelValue is a name, or a list of them.

@@ -29,6 +29,8 @@ type Sources struct {
 	Depth    int                   // of the tree, as the user allows it; 0: not said
 	Env      func(string) string   // nil: the process's own
 	Distance func(a, b string) int // for suggestions, see Options
+
+	CheckRule func(rule string) error // see Options
 }
 
 // Set is what was found.
@@ -143,7 +145,7 @@ func Load(s Sources) (*Set, error) {
 		s.Env = os.Getenv
 	}
 	set := &Set{}
-	l := &loader{set: set, o: Options{Distance: s.Distance}}
+	l := &loader{set: set, o: Options{Distance: s.Distance, CheckRule: s.CheckRule}}
 	folders := role.Folders(s.Dir, homeOf(s.Env))
 	if len(folders) > 0 {
 		top := folders[len(folders)-1]

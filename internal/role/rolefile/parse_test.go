@@ -30,7 +30,15 @@ func letters(a, b string) int {
 
 // parse reads a file as if it lay at a path.
 func parse(path, src string) File {
-	return Parse(path, []byte(src), Options{Distance: letters})
+	return Parse(path, []byte(src), Options{Distance: letters, CheckRule: sound})
+}
+
+// sound stands for the policy's knowledge of rules.
+func sound(rule string) error {
+	if strings.ContainsAny(rule, ";|~") || strings.Contains(rule, "mcp__") {
+		return fmt.Errorf("%s means nothing", rule)
+	}
+	return nil
 }
 
 // front is a Markdown file with this front matter.
@@ -45,6 +53,7 @@ func TestKeys(t *testing.T) {
 	const claude, copilot, opencode = "/p/.claude/agents/x.md", "/p/.github/agents/x.agent.md", "/p/.opencode/agent/x.md"
 	tools := func(r role.Role) string { return strings.Join(r.Tools, " ") }
 	denied := func(r role.Role) string { return strings.Join(r.DeniedTools, " ") }
+	rules := func(r role.Role) string { return strings.Join(r.ToolRules, " ") }
 	delegates := func(r role.Role) string { return fmt.Sprint(strings.Join(r.Delegates, " "), r.AnyDelegate) }
 	model := func(r role.Role) string { return r.Model }
 	for _, c := range []struct {
@@ -64,7 +73,16 @@ func TestKeys(t *testing.T) {
 		{claude, "color: red", func(r role.Role) string { return fmt.Sprint(r.AllTools) }, "true", ""},
 		{claude, "tools: []", func(r role.Role) string { return fmt.Sprint(r.AllTools, len(r.Tools)) }, "false 0", ""},
 		{claude, "tools:", func(r role.Role) string { return fmt.Sprint(r.AllTools) }, "true", ""},
-		{claude, "tools: Bash(git *), Read", tools, "Bash Read", "belongs into Cadre's policy"},
+		{claude, "tools: Bash(git *), Read", tools, "Bash Read", ""},
+		{claude, "tools: Bash(git *), Read, Bash(go test:*)", rules, "Bash(git *) Bash(go test:*)", ""},
+		{claude, "tools: Bash(git *), Bash", rules, "", ""},
+		{claude, "tools: [Bash(git *), '*']", rules, "", ""},
+		{claude, "tools: Bash(*), WebFetch(domain:go.dev)", rules, "web_fetch(domain:go.dev)", ""},
+		{claude, "tools: 'Bash(git log | tail), Read'", tools, "Read", "it is left out of the tools: Bash("},
+		{claude, "tools: Read(~/notes/**), LS", tools, "LS", "it is left out of the tools: Read("},
+		{claude, "tools: mcp__a__b(c)", tools, "", "it is left out of the tools: mcp__a__b("},
+		{copilot, "tools: ['edit(docs/**)']", rules, "Edit(docs/**) MultiEdit(docs/**) Write(docs/**)", ""},
+		{"/p/.gemini/agents/x.md", "tools: [run_shell_command(git log)]", rules, "Bash(git log *)", ""},
 		{claude, "tools: Read, Agent(tester, coder)", delegates, "tester coderfalse", ""},
 		{claude, "tools: Task, Read", delegates, "true", ""},
 		{claude, "tools: [Read, CodeSearch]", delegates, "CodeSearchfalse", ""},
@@ -89,7 +107,10 @@ func TestKeys(t *testing.T) {
 		{opencode, "tools:\n  mymcp_*: false", denied, "mcp__mymcp__*", ""},
 		{opencode, "tools:\n  task: true", delegates, "true", ""},
 		{claude, "disallowedTools: Edit", denied, "Edit MultiEdit Patch", ""},
-		{claude, "denied_tools: [Bash(rm *)]", denied, "", "not taken away"},
+		{claude, "denied_tools: [Bash(rm *)]", denied, "", ""},
+		{claude, "disallowedTools: Bash(rm:*), Edit(*.sql)", rules, "!Bash(rm:*) !Edit(*.sql)", ""},
+		{claude, "denied_tools: ['Bash(a; b)']", rules, "", "nothing is taken away"},
+		{claude, "denied_tools: [Agent(tester)]", rules, "", "delegation to tester is not taken away"},
 		{claude, "denied_tools: [Agent]\ndelegates: [a]", delegates, "false", "do not count"},
 
 		// permissions: they take away, never give
@@ -100,6 +121,13 @@ func TestKeys(t *testing.T) {
 		{opencode, "permission:\n  bash:\n    \"*\": ask\n    \"git *\": allow", denied, "", "not taken over"},
 		{opencode, "permission:\n  \"*\": deny\n  read: allow\n  edit: allow", tools, "Read Edit Write Patch MultiEdit", ""},
 		{opencode, "permission: allow", denied, "", "not taken over"},
+		{opencode, "permission:\n  bash:\n    \"*\": ask\n    \"git push *\": deny", rules, "!Bash(git push *)", ""},
+		{opencode, "permission:\n  bash:\n    \"*\": deny\n    \"git *\": ask\n    \"git push *\": deny", rules, "Bash(git *) !Bash(git push *)", ""},
+		{opencode, "permission:\n  bash:\n    \"git *\": ask\n    \"*\": deny", denied, "Bash", ""},
+		{opencode, "permission:\n  bash:\n    \"*\": deny\n    \"a; b\": ask", denied, "Bash", "it is left out of the tools: Bash("},
+		{opencode, "permission:\n  edit:\n    \"*\": deny\n    \"docs/**\": ask", rules, "Edit(docs/**) Write(docs/**) Patch(docs/**) MultiEdit(docs/**)", ""},
+		{opencode, "permission:\n  \"*\": deny\n  bash:\n    \"*\": deny\n    \"go *\": ask", rules, "Bash(go *)", ""},
+		{opencode, "permission:\n  bash:\n    \"*\": deny\n    \"go *\": ask\ntools:\n  \"*\": false\n  bash: true", rules, "Bash(go *)", ""},
 		{opencode, "permission:\n  task:\n    \"*\": deny\n    \"team-*\": allow", delegates, "team-*false", "not taken over"},
 		{claude, "hooks:\n  Stop: []", denied, "", "hooks is ignored"},
 		{claude, "mcpServers: [a]", denied, "", "mcpServers is ignored"},
@@ -276,6 +304,12 @@ func TestRoundTrip(t *testing.T) {
 		Context: role.ContextFull, Summary: "yes", OutputSchema: json.RawMessage(`{"type":"object"}`), InputSchema: json.RawMessage(`{"type":"object"}`),
 		Acceptance: "go test ./... && echo 'a: b'", Background: true, Isolation: "worktree", Mode: role.ModeSubagent,
 		AsTool: &role.AsTool{Name: "Odd", Input: json.RawMessage(`{"type":"object"}`), Tools: []string{"Read"}, MaxTurns: 2, Prompt: "T"},
+	}, role.Role{
+		Name: "bound", Description: "d", Prompt: "p", Tools: []string{"Read", "Bash", "Edit"},
+		ToolRules: []string{"Bash(git *)", "Bash(go test *)", "!Edit(*.sql)"},
+	}, role.Role{
+		Name: "bound but for", Description: "d", Prompt: "p", AllTools: true,
+		ToolRules: []string{"!Bash(rm *)", "Bash(git *)", "Bash(go test *)", "Edit(docs/**)"},
 	}, role.Role{Name: "yes", Description: "null", Prompt: "1", AllTools: true, AnyDelegate: true, MaxDuration: 2 * time.Hour})
 	for _, r := range roles {
 		text, err := Encode(r)
@@ -352,7 +386,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("a.md", []byte("---\na: [\n---\n"))
 	f.Add("a.json", []byte("/*"))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
-		got := Parse(name, data, Options{Distance: letters})
+		got := Parse(name, data, Options{Distance: letters, CheckRule: sound})
 		for _, r := range got.Roles {
 			text, err := Encode(r)
 			if err != nil {

@@ -53,15 +53,18 @@ func setPermission(r *reader, e entry) {
 	allowed := false
 	for _, rule := range rules {
 		level := verdict(rule.value)
-		allowed = allowed || level == "allow" || level == "mixed"
+		allowed = allowed || allows(rule.value)
 		switch {
 		case rule.key == "*":
 		case level == "deny":
 			r.refuse(rule.key, e.line)
 		case rule.key == "task" && level == "mixed":
 			r.taskRules(rule, e.line)
-		case none:
-			r.permit(rule.key, e.line)
+		default:
+			if none {
+				r.permit(rule.key, e.line)
+			}
+			r.patterns(rule, e.line)
 		}
 	}
 	if allowed && !none {
@@ -95,6 +98,43 @@ func (r *reader) permit(key string, line int) {
 		return // such as doom_loop: no tool at all
 	}
 	r.grant(key, line)
+}
+
+// patterns reads what opencode says of single commands or paths. The last one
+// that fits counts there: what stands before a * is void. If that denies, only
+// what follows it is left of the tool.
+func (r *reader) patterns(rule entry, line int) {
+	rules, ok := pairs(rule.value, line)
+	m := r.mean(rule.key)
+	if !ok || m.delegates {
+		return
+	}
+	if rule.key == "edit" {
+		m.tools = nil
+		for _, name := range edits {
+			m.tools = append(m.tools, r.mean(name).tools...)
+		}
+	}
+	denied := false
+	for i, x := range slices.Backward(rules) {
+		if x.key == "*" {
+			rules, denied = rules[i+1:], x.value == "deny"
+			break
+		}
+	}
+	var left []string
+	for _, x := range rules {
+		switch {
+		case x.value == "deny":
+			r.forbid(m, x.key, line)
+		case denied:
+			left = append(left, r.only(m.tools, x.key, line)...)
+		}
+	}
+	if denied {
+		r.narrowed = append(r.narrowed, left...)
+		r.role.DeniedTools = append(r.role.DeniedTools, slices.DeleteFunc(slices.Clone(m.tools), func(t string) bool { return slices.Contains(left, t) })...)
+	}
 }
 
 // taskRules reads to which agents opencode lets an agent delegate.
@@ -131,6 +171,15 @@ func verdict(v any) string {
 		found = s
 	}
 	return found
+}
+
+// allows tells whether a rule gives leave for anything.
+func allows(v any) bool {
+	m, ok := pairs(v, 0)
+	if !ok {
+		m = []entry{{value: v}}
+	}
+	return slices.ContainsFunc(m, func(x entry) bool { s, _ := text(x.value); return strings.EqualFold(s, "allow") })
 }
 
 // setPermissionMode reads Claude Code's mode. Plan only reads; all others

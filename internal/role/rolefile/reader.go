@@ -26,6 +26,8 @@ type reader struct {
 	delegating    bool  // it has a tool of delegation
 	canDelegate   *bool // what the file says so, if it does
 	disabled      bool
+	whole         []string // tools that it has for all they can do
+	narrowed      []string // … unless it denies them all other uses
 	without       []string // tools that have no counterpart here
 	broken        bool     // an error was told: the role does not count
 }
@@ -112,6 +114,7 @@ func (r *reader) finish() {
 	}
 	r.settleDelegation()
 	r.settleFace()
+	r.settleRules()
 	x.Tools, x.DeniedTools = unique(x.Tools), unique(x.DeniedTools)
 	r.p.file.Roles = append(r.p.file.Roles, *x)
 }

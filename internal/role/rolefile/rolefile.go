@@ -55,6 +55,10 @@ type Options struct {
 	// Distance tells how far apart two names are, for suggestions; nil: none
 	// are made.
 	Distance func(a, b string) int
+
+	// CheckRule says what is wrong with a rule of role.Role.ToolRules; nil:
+	// all are taken, and those that mean nothing allow nothing.
+	CheckRule func(rule string) error
 	// Open reads a file that a role file names, such as one with its prompt.
 	// nil: none is read.
 	Open func(name string) ([]byte, error)
@@ -178,6 +182,13 @@ func (p *parser) fail(line int, format string, args ...any) {
 
 func (p *parser) warn(line int, format string, args ...any) {
 	p.file.Warnings = append(p.file.Warnings, role.Warning{File: p.file.Path, Line: line, Text: fmt.Sprintf(format, args...)})
+}
+
+func (o Options) checkRule(rule string) error {
+	if o.CheckRule == nil {
+		return nil
+	}
+	return o.CheckRule(rule)
 }
 
 // nearest returns the name that was probably meant, as " (did you mean …?)".

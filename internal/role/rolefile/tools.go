@@ -88,8 +88,7 @@ func (r *reader) tool(name string, line int) meaning {
 	case m.delegates && inner != "":
 		m.to, _ = list(inner)
 	case inner != "" && inner != "*" && len(m.tools) > 0:
-		r.role.ToolRules = append(r.role.ToolRules, name+"("+inner+")")
-		r.warn(line, "%s(%s) gives it %s as a whole: the restriction in parentheses belongs into Cadre's policy", name, inner, strings.Join(m.tools, ", "))
+		m.tools = r.only(m.tools, inner, line)
 	case !m.known:
 		among := append(slices.Concat(role.Tools(), role.Delegation()), faces...)
 		r.warn(line, "unknown tool %s%s: it is left out (the tools of an MCP server are named mcp__server__*)", name, r.p.o.nearest(name, among))
@@ -97,6 +96,25 @@ func (r *reader) tool(name string, line int) meaning {
 		r.without = append(r.without, name)
 	}
 	return m
+}
+
+// only lets the role use tools in one way only, and returns those for which
+// that can be told. The others would be given as a whole: they are left out.
+func (r *reader) only(tools []string, way string, line int) []string {
+	var out []string
+	for _, t := range tools {
+		if r.p.o.Format == Gemini && t == "Bash" && !strings.HasSuffix(way, "*") {
+			way += " *" // there it is how a command begins
+		}
+		rule := t + "(" + way + ")"
+		if err := r.p.o.checkRule(rule); err != nil {
+			r.warn(line, "it is left out of the tools: %v", err)
+			continue
+		}
+		r.rule(rule, line)
+		out = append(out, t)
+	}
+	return out
 }
 
 func (r *reader) mean(name string) meaning {
@@ -207,7 +225,7 @@ func setTools(r *reader, e entry) {
 // grant gives a role what a name stands for.
 func (r *reader) grant(name string, line int) {
 	if name = unquote(name); name == "*" || strings.EqualFold(name, "all") {
-		r.role.AllTools = true
+		r.role.AllTools, r.whole = true, append(r.whole, role.Tools()...)
 		return
 	}
 	if words := strings.Fields(name); len(words) > 1 && !strings.Contains(name, "(") && !slices.ContainsFunc(words, func(w string) bool { return !r.mean(w).known }) {
@@ -216,7 +234,11 @@ func (r *reader) grant(name string, line int) {
 		}
 		return
 	}
+	rules := len(r.role.ToolRules)
 	m := r.tool(name, line)
+	if len(r.role.ToolRules) == rules {
+		r.whole = append(r.whole, m.tools...)
+	}
 	r.role.Tools = append(r.role.Tools, slices.DeleteFunc(m.tools, func(t string) bool { return slices.Contains(role.EveryAgents(), t) })...)
 	r.delegate(m, line)
 }
@@ -271,11 +293,38 @@ func setDenied(r *reader, e entry) {
 	}
 }
 
+// forbid keeps the role from using what a name stands for in one way.
+func (r *reader) forbid(m meaning, way string, line int) {
+	if m.delegates {
+		r.warn(line, "delegation to %s is not taken away: name those it may delegate to instead", way)
+	}
+	for _, t := range m.tools {
+		rule := role.Not + t + "(" + way + ")"
+		if err := r.p.o.checkRule(rule); err != nil {
+			r.warn(line, "nothing is taken away: %v", err)
+			continue
+		}
+		r.rule(rule, line)
+	}
+}
+
+func (r *reader) rule(text string, line int) {
+	r.from("tool_rules", line)
+	r.role.ToolRules = append(r.role.ToolRules, text)
+}
+
+// settleRules drops restrictions of tools that the file also gives as a whole.
+func (r *reader) settleRules() {
+	r.role.ToolRules = slices.DeleteFunc(unique(r.role.ToolRules), func(rule string) bool {
+		tool, _, _ := strings.Cut(rule, "(")
+		return slices.Contains(r.whole, tool) && !slices.Contains(r.narrowed, tool)
+	})
+}
+
 // deny takes away what a name stands for, and what could be used instead.
 func (r *reader) deny(name string, line int) {
-	if called.MatchString(name) && !strings.HasSuffix(name, "(*)") {
-		r.role.ToolRules = append(r.role.ToolRules, "!"+name)
-		r.warn(line, "%s is not taken away: a restriction in parentheses belongs into Cadre's policy", name)
+	if c := called.FindStringSubmatch(unquote(name)); c != nil && c[2] != "*" {
+		r.forbid(r.mean(c[1]), c[2], line)
 		return
 	}
 	m := r.mean(strings.TrimSuffix(unquote(name), "(*)"))

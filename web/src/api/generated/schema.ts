@@ -885,6 +885,7 @@ export interface components {
             action: components["schemas"]["Action"];
             agent?: string;
             allows?: string[];
+            bounds?: (string[] | null)[];
             dir?: string;
             input?: unknown;
             tool: string;
