@@ -278,7 +278,10 @@ type Tick struct {
 
 // Recovered tells that the process that performed the agent's effects died.
 type Recovered struct {
-	At `json:"at"`
+	At     `json:"at"`
+	Tokens int64 `json:"tokens,omitempty"` // of Output
+
+	Output map[int]string `json:"-"` // what the tools of interrupted calls had printed
 }
 
 // Migrated replaces the state: what an older version of Step had made of the

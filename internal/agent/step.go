@@ -131,7 +131,7 @@ func (m *machine) take(ev Event) error {
 	case Tick:
 		return m.tick()
 	case Recovered:
-		return m.recovered()
+		return m.recovered(ev)
 	}
 	return impossible("unknown event %T", ev)
 }
@@ -254,7 +254,7 @@ func (s State) Busy() bool { return s.Active > 0 || len(s.Outstanding()) > 0 }
 
 // recovered goes on after a crash. Effects that only read are asked for
 // again; one that may have changed something is never repeated.
-func (m *machine) recovered() error {
+func (m *machine) recovered(ev Recovered) error {
 	switch p := m.Phase.(type) {
 	case Thinking:
 		m.emit(RecordModel{Turn: m.Turn, Try: p.Try, Outcome: "lost", Pos: -1, Info: CallInfo{Model: m.model(), EndedAt: m.at}})
@@ -269,7 +269,7 @@ func (m *machine) recovered() error {
 	case Accepting:
 		m.emit(RunAcceptance{})
 	case Acting:
-		return m.recoverCalls(p)
+		return m.recoverCalls(p, ev)
 	case Cancelling:
 		m.cancelChildren(p.Outcome.Reason, false)
 	case Settling:
@@ -282,7 +282,14 @@ func (m *machine) recovered() error {
 	return nil
 }
 
-func (m *machine) recoverCalls(p Acting) error {
+// Interrupted tells whether a call ends with the process that ran it: what it
+// has done is unknown, so that it cannot be made again.
+func (c Call) Interrupted() bool {
+	return (c.Phase == CallStarted || c.Phase == CallPaused) && c.Class != ClassRead
+}
+
+func (m *machine) recoverCalls(p Acting, ev Recovered) error {
+	m.Context += ev.Tokens
 	found := false
 	for i, c := range p.Calls {
 		switch c.Phase {
@@ -291,11 +298,15 @@ func (m *machine) recoverCalls(p Acting) error {
 			if c.Item != "" {
 				m.emit(CloseItem{ID: c.Item, How: "withdrawn"})
 			}
-			if c.Class == ClassRead { // it asks again
+			if !c.Interrupted() { // it asks again
 				m.run(i)
 				continue
 			}
-			m.answer(i, true, "Interrupted: the process ended while this ran. Its effects are unknown; look before you repeat it.")
+			text := "Interrupted: the process ended while this ran. Its effects are unknown; look before you repeat it."
+			if out := ev.Output[i]; out != "" {
+				text += " Until then it had printed:\n" + out
+			}
+			m.answer(i, true, text)
 		case CallRunning:
 			found = true
 			m.emit(RunTool{Turn: m.Turn, Call: i, ID: c.ID, Name: c.Name, Class: c.Class, Grant: c.Grant})

@@ -143,7 +143,7 @@ func (a *App) wire(o Options, c *config.Config, m *models) error {
 	}
 	a.Engine = engine.New(engine.Config{
 		Store: st, Performer: a.Performer, Feed: a.Feed,
-		Now: o.Now, NewID: o.NewID, Log: o.Log, Hold: o.Hold, Crash: o.Crash,
+		Now: o.Now, NewID: o.NewID, Log: o.Log, Hold: o.Hold, Crash: o.Crash, Printed: printedIn(o.Data),
 	})
 	a.Performer.Bind(a.Engine)
 	a.common.control.Bind(a.Engine)

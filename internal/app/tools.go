@@ -43,11 +43,17 @@ type common struct {
 	control *orchestrate.Control
 }
 
+// printedIn is where the engine keeps what running tools print.
+func printedIn(data string) string { return filepath.Join(data, "printed") }
+
 func newCommon(o Options, c *config.Config, st *sqlite.Store, m *models) *common {
 	s := &common{store: st, models: m, places: scheduler(c), ledger: tool.NewLedger(), trees: &trees{root: filepath.Join(o.Data, "worktrees")}}
 	// The lock is held: what is left there is of a process that was killed.
 	if err := os.RemoveAll(filepath.Join(o.Data, "tmp")); err != nil {
 		o.Log.Warn("old temp folders could not be removed", "err", err)
+	}
+	if err := os.MkdirAll(printedIn(o.Data), 0o700); err != nil { // before commands are kept from it
+		o.Log.Warn("what tools print cannot be kept for the case that the process dies", "err", err)
 	}
 	// Where nothing confines commands, each one says so when it asks.
 	s.box = sandbox.Lazy(func() sandbox.Sandbox {
@@ -233,7 +239,7 @@ func hidden(o Options, c *config.Config) []string {
 			out = append(out, f)
 		}
 	}
-	for _, name := range []string{"cadre.db", "cadre.db-wal", "cadre.db-shm", "cadre.log", "token", "server.json", "mcp"} {
+	for _, name := range []string{"cadre.db", "cadre.db-wal", "cadre.db-shm", "cadre.log", "token", "server.json", "mcp", "printed"} {
 		out = append(out, filepath.Join(o.Data, name))
 	}
 	return out

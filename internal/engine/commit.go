@@ -197,6 +197,12 @@ func (t *tx) step(d delivery) {
 		ev.Printed = ev.Output != ""
 		d.ev = ev
 	}
+	if ev, ok := d.ev.(agent.Recovered); ok {
+		var full agent.Recovered
+		full, d.after = t.e.spool.interrupted(s.state)
+		full.At = ev.At
+		d.ev = full
+	}
 	next, effects, stepErr := agent.Step(s.state, d.ev)
 	if stepErr != nil {
 		t.refused(s, d, stepErr)
@@ -283,6 +289,9 @@ func (t *tx) entry(s *staged, d delivery, v store.Verdict) (*store.Entry, error)
 }
 
 func (t *tx) reply(d delivery, err error) {
+	if d.after != nil {
+		t.replies = append(t.replies, d.after)
+	}
 	if d.reply != nil {
 		t.replies = append(t.replies, func() { d.reply <- err })
 	}

@@ -35,6 +35,10 @@ type Config struct {
 	NewID     func() string    // nil: random
 	Log       *slog.Logger     // nil: discard
 
+	// Printed is a folder for what running tools print, so that an agent can
+	// be told when the process dies meanwhile; empty: nothing is kept.
+	Printed string
+
 	// Hold keeps outside effects from starting: what is delivered is
 	// committed, and a process that recovers goes on with it.
 	Hold bool
@@ -112,6 +116,7 @@ type Engine struct {
 	waiters map[string][]chan agent.Outcome
 	answers map[answerKey]chan agent.TellTool
 	prints  map[string]*printed // by the id of the tool call
+	spool   spool
 	paused  error
 	once    sync.Once
 }
@@ -137,6 +142,7 @@ func New(cfg Config) *Engine {
 		base: base, stop: stop,
 		live: map[string]*live{}, names: map[named]int{}, counted: map[string]bool{}, totals: map[string]int{}, prompts: map[string]bool{},
 		waiters: map[string][]chan agent.Outcome{}, answers: map[answerKey]chan agent.TellTool{}, prints: map[string]*printed{},
+		spool: spool{dir: cfg.Printed, log: cfg.Log},
 	}
 	go e.loop()
 	return e

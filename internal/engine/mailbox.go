@@ -15,6 +15,7 @@ type delivery struct {
 	chat  *NewChat  // for the creation of an orchestrator
 	start *agent.StartChild
 	reply chan error // nil: nobody waits
+	after func()     // called when it is on record, or refused; may be nil
 
 	managed *managed // not an event, but a change of a chat as a whole
 

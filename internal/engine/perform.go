@@ -119,9 +119,9 @@ func (e *Engine) perform(l *live, f agent.Effect) {
 			l.printed = kept
 		}
 		e.start(l, effectKey{"tool", f.Turn, f.Call, ""}, func(ctx context.Context, job *Job, d *delivery) {
-			var done func()
+			var done func(*delivery)
 			job.Output, done = e.output(job.Spec, f, kept)
-			defer done()
+			defer done(d)
 			d.ev = e.runTool(ctx, job, f, input)
 		}, func(text string) agent.Event {
 			return agent.ToolFinished{

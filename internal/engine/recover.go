@@ -44,6 +44,13 @@ func (e *Engine) Recover(ctx context.Context, chat string) error {
 			return ctx.Err()
 		}
 	}
+	if chat == "" { // all that was left of a process before this one has been told
+		e.spool.sweep(func(call string) bool {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			return e.prints[call] != nil
+		})
+	}
 	return nil
 }
 

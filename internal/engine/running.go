@@ -15,25 +15,39 @@ import (
 )
 
 // output publishes what a tool writes, as pieces of its call, and keeps it in
-// kept, where it can be asked for until done is called.
-func (e *Engine) output(spec agent.Spec, f agent.RunTool, kept *printed) (output func(string), done func()) {
+// kept, where it can be asked for until done is called. What is spooled goes
+// when the outcome is on record, or when there is none.
+func (e *Engine) output(spec agent.Spec, f agent.RunTool, kept *printed) (output func(string), done func(*delivery)) {
 	id := store.ToolCallID(spec.ID, f.Turn, f.Call)
 	e.mu.Lock()
 	e.prints[id] = kept
 	e.mu.Unlock()
 	var mu sync.Mutex
 	offset := 0
+	file := spooled{spool: e.spool, call: id}
 	output = func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
 		kept.add(text)
+		file.add(text, kept)
 		e.cfg.Feed.Publish(feed.Delta{
 			Chat: spec.Chat, Agent: spec.ID, Path: spec.Path, Call: id, Turn: f.Turn,
 			Kind: "output", Offset: offset, Name: f.Name, Text: text,
 		})
 		offset += len(text)
 	}
-	return output, func() {
+	return output, func(d *delivery) {
+		mu.Lock()
+		file.close()
+		began := file.file != nil
+		mu.Unlock()
+		switch {
+		case !began || e.base.Err() != nil: // nothing was printed, or recovery tells it
+		case d.ev == nil:
+			e.spool.drop(id)
+		default:
+			d.after = func() { e.spool.drop(id) }
+		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if e.prints[id] == kept { // another run of it may have begun

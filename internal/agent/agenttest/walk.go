@@ -97,7 +97,7 @@ func (w *Walker) rare() agent.Event {
 	case 59:
 		return w.cancel()
 	case 58, 57:
-		return agent.Recovered{At: w.at()}
+		return agent.Recovered{At: w.at(), Tokens: int64(pick(w.Dice, 0, 9)), Output: map[int]string{0: "so far this"}}
 	case 56:
 		return agent.Charged{At: w.at(), Spent: agent.Amount{Tokens: int64(w.Dice.Intn(50))}, Priced: true}
 	case 55:

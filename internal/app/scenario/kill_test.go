@@ -6,10 +6,14 @@ package scenario_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/cadre-dev/cadre/internal/feed"
 )
 
 // killedEverywhere lives a story undisturbed, and then killed at each of its
@@ -68,4 +72,52 @@ func interrupted(transcript string) bool {
 	return slices.ContainsFunc([]string{"Interrupted: the process ended", "you have not read it", "had all of it already"}, func(s string) bool {
 		return strings.Contains(transcript, s)
 	})
+}
+
+// TestKilledCommand: an agent whose command dies with the process is told what
+// that had printed; nothing is kept of commands whose result is on record.
+func TestKilledCommand(t *testing.T) {
+	t.Parallel()
+	w := begin(t, setup{
+		Shell: true,
+		Script: `
+agents:
+  - match: {role: main}
+    turns:
+      - calls: [{tool: Bash, input: {command: "echo first; touch a.txt"}}]
+      - calls: [{tool: Bash, input: {command: "echo migrated 1 of 2; touch b.txt; sleep 600; echo migrated 2 of 2"}}]
+      - calls: [{tool: Bash, input: {command: "echo third; touch c.txt"}}]
+      - text: I know what was done.
+`,
+	})
+	kept := func() (names []string) {
+		files, err := os.ReadDir(filepath.Join(w.root, "data", "printed"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			names = append(names, f.Name())
+		}
+		return names
+	}
+	w.say("go")
+	ctx, sub, end := w.watch(t.Context(), feed.Options{Deltas: true})
+	for !strings.Contains(w.app.Engine.Printed("k-c2.0"), "migrated 1 of 2") {
+		if _, err := sub.Next(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end()
+	if got := fmt.Sprint(kept()); got != "[k-c2.0.txt]" {
+		t.Errorf("kept are %s", got)
+	}
+	w.restart()
+	w.end()
+	w.wants("result of Bash: first", "failure of Bash: Interrupted: the process ended while this ran.", "Until then it had printed:", "migrated 1 of 2", "result of Bash: third", "I know what was done.")
+	if strings.Contains(w.transcript(), "migrated 1 of 2\n              migrated 2") {
+		t.Error("the command went on")
+	}
+	if got := kept(); len(got) > 0 {
+		t.Errorf("%v are kept, and every result is on record", got)
+	}
 }
