@@ -274,8 +274,12 @@ func (s *Server) forkChat(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
+	st, _, err := engine.Load(ctx, s.cfg.Store, old.ID)
+	if err != nil {
+		return nil, err
+	}
 	root := orchestrate.Root{
-		Role: old.Role, Model: old.Model, Dir: old.Dir,
+		Role: old.Role, Model: cmp.Or(strings.Join(st.Spec.Models, ","), old.Model), Dir: old.Dir,
 		Limits: agent.Limits{Turns: a.MaxTurns, Active: a.MaxDuration, Tokens: a.MaxTokens, Cost: a.MaxCost},
 	}
 	id, err := s.begin(ctx, v, root, view.Title("Fork of "+old.Title), old.ID, at)

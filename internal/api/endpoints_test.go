@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/cadre-dev/cadre/internal/api/wire"
+	"github.com/cadre-dev/cadre/internal/engine"
 	"github.com/cadre-dev/cadre/internal/store"
 )
 
@@ -169,7 +170,7 @@ func TestEveryEndpoint(t *testing.T) {
 			t.Errorf("%q with model %s got %d %s", text, model, a.status, a.body)
 		}
 	}
-	w.want(http.StatusCreated, http.MethodPost, at+"/messages", wire.NewMessage{Text: "Without a script", Model: "offline"})
+	w.want(http.StatusCreated, http.MethodPost, at+"/messages", wire.NewMessage{Text: "Without a script", Model: "offline,scripted:" + w.script})
 	w.atRest(chat)
 	var snap wire.Snapshot
 	get(at, &snap)
@@ -177,7 +178,7 @@ func TestEveryEndpoint(t *testing.T) {
 		t.Errorf("the models are %s and %s", snap.Chat.Model, snap.Orchestrator.Model)
 	}
 	get(at+"/sub-agents/"+chat+"/prompt", &prompt)
-	if prompt.Model != "offline" {
+	if prompt.Model != "offline, scripted:"+w.script {
 		t.Errorf("the prompt is said to be for %s", prompt.Model)
 	}
 	var said wire.Page[wire.Message]
@@ -187,6 +188,9 @@ func TestEveryEndpoint(t *testing.T) {
 	var fork wire.Snapshot
 	w.want(http.StatusCreated, http.MethodPost, at+"/fork", wire.Fork{Message: one.ID, Text: "Else"}).into(t, &fork)
 	w.atRest(fork.Chat.ID)
+	if st, _, err := engine.Load(t.Context(), w.app.Store, fork.Chat.ID); err != nil || !slices.Equal(st.Spec.Models, []string{"offline", "scripted:" + w.script}) {
+		t.Errorf("the models of the fork are %v, %v", st.Spec.Models, err)
+	}
 	var forked wire.Page[wire.Message]
 	get(chats+"/"+fork.Chat.ID+"/messages", &forked)
 	pos := 0

@@ -107,6 +107,17 @@ func TestBackgroundEnds(t *testing.T) {
 	}
 }
 
+// TestBackgroundTask: a command that is a task of its own is waited for, also
+// if it asks for the background once more.
+func TestBackgroundTask(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, shell.Options{})
+	b.env.Task = true
+	if got := said(b.use(t.Context(), "Bash", fields{"command": "echo built; touch x", "run_in_background": true})); !strings.HasPrefix(got, "built\n[exit code 0") {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestBackgroundIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, shell.Options{})

@@ -82,6 +82,9 @@ func (s *Shell) request(env tool.Env, input json.RawMessage) (request, error) {
 	if len(in.Command) > maxLine {
 		return request{}, fmt.Errorf("the command is %d bytes long, at most %d are allowed: write a file and run that", len(in.Command), maxLine)
 	}
+	if env.Task {
+		in.Background = false // it is there already, and would end with what started it
+	}
 	a, err := s.agent(env)
 	if err != nil {
 		return request{}, err
