@@ -52,8 +52,8 @@ type Config struct {
 // methods do not block.
 type Feed interface {
 	Notify([]*store.Entry) // these are committed
-	Publish(feed.Delta)    // a piece of a reply has come
-	Discard(call string)   // that model call is over; what it said is committed or void
+	Publish(feed.Delta)    // a piece of a reply, or of what a tool prints, has come
+	Discard(call string)   // that call of a model or a tool is over; what it said is committed or void
 }
 
 // The errors of an engine that callers tell apart; see also package agent's.

@@ -32,21 +32,26 @@ func (e *Engine) output(spec agent.Spec, f agent.RunTool, kept *printed) (output
 		file.add(text, kept)
 		e.cfg.Feed.Publish(feed.Delta{
 			Chat: spec.Chat, Agent: spec.ID, Path: spec.Path, Call: id, Turn: f.Turn,
-			Kind: "output", Offset: offset, Name: f.Name, Text: text,
+			Kind: feed.Output, Offset: offset, Name: f.Name, Text: text,
 		})
 		offset += len(text)
 	}
+	over := func() {
+		e.cfg.Feed.Discard(id)
+		if file.file != nil {
+			e.spool.drop(id)
+		}
+	}
 	return output, func(d *delivery) {
 		mu.Lock()
+		defer mu.Unlock()
 		file.close()
-		began := file.file != nil
-		mu.Unlock()
 		switch {
-		case !began || e.base.Err() != nil: // nothing was printed, or recovery tells it
+		case offset == 0 || e.base.Err() != nil: // nothing was printed, or recovery tells it
 		case d.ev == nil:
-			e.spool.drop(id)
+			over()
 		default:
-			d.after = func() { e.spool.drop(id) }
+			d.after = over
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()

@@ -74,8 +74,10 @@ func (w *spooled) write(text string, kept *printed) error {
 	return err
 }
 
-// close keeps the file for as long as its call has no result on record.
+// close keeps the file for as long as its call has no result on record. Nothing
+// is written any more.
 func (w *spooled) close() {
+	w.over = true
 	if w.file != nil {
 		_ = w.file.Close() // it was only for the case of a crash
 	}

@@ -1,4 +1,5 @@
-// This file keeps what running replies have said so far.
+// This file keeps what running replies have said so far, and what running tools
+// have printed.
 
 package feed
 
@@ -8,17 +9,17 @@ import (
 	"sync"
 )
 
-// Delta is a piece of a reply on its way. Who joins in mid-reply gets one for
-// each part so far, with everything it says.
+// Delta is a piece of a reply on its way, or of what a running tool prints. Who
+// joins in the middle gets one for each part so far, with everything it says.
 type Delta struct {
 	Chat    string `json:"chat"`
 	Agent   string `json:"agent"`
 	Path    string `json:"path,omitempty"`
-	Call    string `json:"call"`              // the model call: AGENT-tTURN.TRY
+	Call    string `json:"call"`              // the model call, AGENT-tTURN.TRY, or the tool call, AGENT-cTURN.CALL
 	Message string `json:"message,omitempty"` // the id that the reply has once it is committed; none: the output of a tool
 	Turn    int    `json:"turn"`
 	Try     int    `json:"try"`
-	Kind    string `json:"kind"`           // text, thinking, tool_call
+	Kind    string `json:"kind"`           // text, thinking, tool_call, output
 	Part    int    `json:"part"`           // of the reply, from 0
 	Offset  int    `json:"offset"`         // bytes of that part before this piece
 	Name    string `json:"name,omitempty"` // of the tool
@@ -30,6 +31,7 @@ const (
 	Text     = "text"
 	Thinking = "thinking"
 	ToolCall = "tool_call"
+	Output   = "output" // what a running tool prints
 )
 
 const (
@@ -50,7 +52,7 @@ const (
 type replies struct {
 	mu      sync.Mutex
 	running map[string]*reply // by call
-	agents  map[string]*reply // by agent, which has one at a time
+	agents  map[string]*reply // by agent, which has one of its model at a time
 	fresh   []*reply          // those with something new, oldest first
 	readers int               // joined subscriptions that want deltas
 
@@ -112,7 +114,7 @@ func (r *replies) reply(d Delta) *reply {
 	if _, over := r.ended[d.Call]; over {
 		return nil
 	}
-	if old := r.agents[d.Agent]; old != nil {
+	if old := r.agents[d.Agent]; old != nil && d.Kind != Output {
 		if old.Turn > d.Turn || old.Turn == d.Turn && old.Try > d.Try {
 			return nil
 		}
@@ -126,7 +128,10 @@ func (r *replies) reply(d Delta) *reply {
 	}
 	rep := &reply{Delta: d}
 	rep.Text, rep.Name, rep.Offset = "", "", 0
-	r.running[d.Call], r.agents[d.Agent] = rep, rep
+	r.running[d.Call] = rep
+	if d.Kind != Output { // of its tools several may run
+		r.agents[d.Agent] = rep
+	}
 	return rep
 }
 

@@ -312,3 +312,37 @@ func TestWaitingPiecesAreMerged(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatToolsPrint: several tools of an agent print at the same time, and none
+// takes another's place, nor that of a reply.
+func TestWhatToolsPrint(t *testing.T) {
+	bubble(t, func(t *testing.T, s *source, f *Feed) {
+		commit(s, f, "c1")
+		printed := func(call string, offset int, text string) Delta {
+			d := said("c1", 0, offset, text)
+			d.Call, d.Kind, d.Name = call, Output, "Bash"
+			return d
+		}
+		early := f.Subscribe(t.Context(), 1, store.Filter{}, Options{Deltas: true})
+		f.Publish(printed("c1-c1.0", 0, "a"))
+		wantDelta(t, early, printed("c1-c1.0", 0, "a"))
+		f.Publish(printed("c1-c1.1", 0, "b"))
+		wantDelta(t, early, printed("c1-c1.1", 0, "b"))
+		f.Publish(printed("c1-c1.0", 1, "aa"))
+		f.Publish(said("c1", 0, 0, "Hello"))
+		wantDelta(t, early, printed("c1-c1.0", 1, "aa"))
+		wantDelta(t, early, said("c1", 0, 0, "Hello"))
+
+		late := f.Subscribe(t.Context(), 1, store.Filter{}, Options{Deltas: true})
+		wantDelta(t, late, printed("c1-c1.0", 0, "aaa"))
+		wantDelta(t, late, printed("c1-c1.1", 0, "b"))
+		wantDelta(t, late, said("c1", 0, 0, "Hello"))
+		f.Discard("c1-c1.0")
+		f.Publish(printed("c1-c1.0", 3, "too late"))
+		f.Publish(printed("c1-c1.1", 1, "bb"))
+		for _, sub := range []*Subscription{early, late} {
+			wantDelta(t, sub, printed("c1-c1.1", 1, "bb"))
+			wantNothing(t, sub)
+		}
+	})
+}

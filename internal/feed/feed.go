@@ -134,7 +134,8 @@ func (f *Feed) Publish(d Delta) {
 	}
 }
 
-// Discard tells that a model call is over: its reply is committed, or void.
+// Discard tells that a call of a model or a tool is over: what it said is
+// committed, or void.
 // Pieces of it that come late are dropped. It does not block.
 func (f *Feed) Discard(call string) { f.replies.over(call) }
 

@@ -106,7 +106,12 @@ func (a *Agent) saying() string {
 	return ""
 }
 
-// acting names the tools that run.
+// beforePrinted is how many characters a use of a tool has before what it
+// prints.
+const beforePrinted = 50
+
+// acting names the tools that run, with the last line that the first of them
+// has printed.
 func (a *Agent) acting() string {
 	var running []store.ToolCall
 	for _, c := range a.calls {
@@ -120,10 +125,14 @@ func (a *Agent) acting() string {
 		return ""
 	}
 	text := Use(running[0].Name, running[0].Args)
+	last := oneLine(lastLine(a.printed[running[0].ID]))
+	if short := []rune(text); last != "" && len(short) > beforePrinted {
+		text = string(short[:beforePrinted-1]) + "…"
+	}
 	if n := len(running) - 1; n > 0 {
 		text += fmt.Sprintf(", and %d more", n)
 	}
-	return text
+	return join(text, last)
 }
 
 func (a *Agent) retrying(now time.Time) string {

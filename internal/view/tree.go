@@ -40,6 +40,7 @@ type Agent struct {
 	calls    []store.ToolCall // those without a result
 	failed   store.ModelCall  // the newest model call that failed
 	stream   stream
+	printed  map[string]string // the end of what tools print that run, by call
 	progress int64 // when it last got on, in Unix milliseconds
 	since    int64 // when it was started, or got the user message it works on
 	told     int64 // the end that observers know of
@@ -65,6 +66,10 @@ type Said struct {
 // streamKept bounds how much of a reply is kept while it arrives; more is
 // never shown at once.
 const streamKept = 16 << 10
+
+// printedKept bounds how much is kept of what a running tool prints: its last
+// line is shown.
+const printedKept = 2 << 10
 
 // NewTree makes an empty tree.
 func NewTree() *Tree { return &Tree{agents: map[string]*Agent{}} }
@@ -132,7 +137,7 @@ func (t *Tree) putAgent(row store.Agent) {
 	a.Agent = row
 	a.progress = max(a.progress, row.UpdatedAt)
 	if a.Over() {
-		a.calls, a.stream = nil, stream{}
+		a.calls, a.stream, a.printed = nil, stream{}, nil
 	}
 }
 
@@ -151,6 +156,7 @@ func (t *Tree) putCall(c store.ToolCall) {
 	switch {
 	case c.Phase == string(agent.CallDone) && i >= 0:
 		a.calls = slices.Delete(a.calls, i, i+1)
+		delete(a.printed, c.ID)
 	case c.Phase == string(agent.CallDone) || a.Over():
 	case i >= 0:
 		a.calls[i] = c
@@ -193,14 +199,23 @@ func (t *Tree) putMessage(row store.Message) {
 	}
 }
 
-// Delta takes in a piece of a reply. One that does not follow what is known
-// begins anew: the start was missed, and the end is what is shown.
+// Delta takes in a piece of a reply, or of what a tool prints. One of a reply
+// that does not follow what is known begins anew: the start was missed, and the
+// end is what is shown.
 func (t *Tree) Delta(d feed.Delta, at time.Time) {
 	a := t.agents[d.Agent]
 	if a == nil || a.Over() {
 		return
 	}
 	a.progress = max(a.progress, at.UnixMilli())
+	if d.Kind == feed.Output {
+		if a.printed == nil {
+			a.printed = map[string]string{}
+		}
+		text := a.printed[d.Call] + d.Text
+		a.printed[d.Call] = text[max(0, len(text)-printedKept):]
+		return
+	}
 	if old := a.stream; old.call != d.Call || old.part != d.Part || d.Offset == 0 {
 		a.stream = stream{call: d.Call, part: d.Part, kind: d.Kind, name: d.Name}
 		if old.call == d.Call && old.part < d.Part {

@@ -385,3 +385,32 @@ func TestPlain(t *testing.T) {
 	update()
 	golden(t, "plain.txt", b.String())
 }
+
+// TestPrinting: a running tool is shown with the last line it has printed, a
+// long command shortened, and nothing of what is over.
+func TestPrinting(t *testing.T) {
+	s := newStory()
+	s.agent(2, "chat", "main", string(agent.StatusActing))
+	s.call(3, "chat", "Bash", `{"command":"for i in 1 2 3 4 5 6 7 8; do make test-$i; done && make release"}`, "started")
+	id := s.Root.calls[0].ID
+	prints := func(offset int, text string) {
+		s.Delta(feed.Delta{Agent: "chat", Call: id, Kind: feed.Output, Name: "Bash", Offset: offset, Text: text}, time.UnixMilli(at(5)))
+	}
+	now := time.UnixMilli(at(8))
+	if got := s.Root.doing(now); !strings.HasSuffix(got, "make release") {
+		t.Errorf("before it prints: %q", got)
+	}
+	prints(0, "ok  pkg/a\nok  pkg")
+	prints(17, "/b \x1b[31m1.2s\n\n")
+	if got := s.Root.doing(now); !strings.HasSuffix(got, "… · ok pkg/b [31m1.2s") || !strings.HasPrefix(got, "Bash for i in 1 2") {
+		t.Errorf("while it prints: %q", got)
+	}
+	prints(25, strings.Repeat("x", 1<<20))
+	if n := len(s.Root.printed[id]); n != printedKept {
+		t.Errorf("%d bytes are kept", n)
+	}
+	s.call(9, "chat", "Bash", `{}`, "done")
+	if got := s.Root.acting() + s.Root.printed[id]; got != "" {
+		t.Errorf("when it is over: %q", got)
+	}
+}

@@ -28,12 +28,13 @@ export function useActivity(id: string): string {
   const task = useStore((s) => s.data.tasks[id]);
   const calls = useStore((s) => s.data.toolCalls[id]);
   const stream = useStore((s) => s.data.streams[id]);
+  const printed = useStore((s) => s.data.printed[id]);
   const item = useStore((s) => itemOf(s.data, id));
   const children = useStore((s) => childrenOf(family(s.data.agents), id));
   const progress = useStore((s) => s.data.progress[id]);
   const now = useNow(Boolean(agent && shown(agent.state).live));
   if (!agent) return "";
-  return activity({ agent, task, calls: calls && Object.values(calls), stream, item, children, progress }, now);
+  return activity({ agent, task, calls: calls && Object.values(calls), stream, printed, item, children, progress }, now);
 }
 
 export const AgentRow = memo(function AgentRow({ id, depth = 0, open, fold, chosen }: Props) {

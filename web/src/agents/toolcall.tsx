@@ -16,9 +16,10 @@ import {
   Wrench,
   type LucideIcon,
 } from "lucide-react";
-import { memo, useState } from "react";
+import { memo, useLayoutEffect, useRef, useState } from "react";
 import type { ToolCall } from "../api/types";
-import { use } from "../text/activity";
+import { useStore } from "../state/store";
+import { printing, use } from "../text/activity";
 import { clean, exact, took } from "../text/format";
 import { DiffText, looksLikeDiff, patchOf } from "../ui/diff";
 import { useNow } from "../ui/hooks";
@@ -72,10 +73,11 @@ export const ToolCallCard = memo(function ToolCallCard({ call, open = false }: {
         <span className="flex min-w-0 flex-1 items-center gap-2 text-row">
           <StateIcon state={stateOfCall(call)} size={13} alone />
           <Icon size={14} className="shrink-0 text-faint" aria-hidden />
-          <span className="min-w-0 flex-1 truncate" title={clean(use(call.toolName, call.args))}>
+          <span className="min-w-0 truncate" title={clean(use(call.toolName, call.args))}>
             {clean(use(call.toolName, call.args))}
           </span>
-          <span className="figures shrink-0 text-small text-faint">{took((call.endedAt || now) - began)}</span>
+          {live && <Printing call={call} />}
+          <span className="figures ml-auto shrink-0 text-small text-faint">{took((call.endedAt || now) - began)}</span>
         </span>
       }
     >
@@ -84,11 +86,22 @@ export const ToolCallCard = memo(function ToolCallCard({ call, open = false }: {
   );
 });
 
+/** The last line that a call has printed which runs. */
+export function Printing({ call }: { call: ToolCall }) {
+  const last = printing(usePrinted(call));
+  return last ? <span className="min-w-1/3 flex-1 truncate font-mono text-small text-faint">{last}</span> : null;
+}
+
+/** usePrinted is what a call that runs has printed so far. */
+const usePrinted = (call: ToolCall) => useStore((s) => s.data.printed[call.subAgentId]?.[call.id]);
+
 export function CallDetail({ call }: { call: ToolCall }) {
   const began = call.startedAt || call.createdAt;
+  const printed = usePrinted(call);
   return (
     <div className="flex flex-col gap-3 px-2 pt-1 pb-3">
       <CallInput call={call} />
+      {printed && <LiveOutput text={printed.text} />}
       {call.error && <Text title="Error" text={call.error} bad />}
       {call.result !== undefined && call.result !== "" && call.result !== call.error && (
         <Text title={call.status === "failed" ? "What it answered" : "Output"} text={call.result} />
@@ -151,6 +164,31 @@ function Section({ title, children }: { title: string; children: React.ReactNode
     <div>
       <h4 className="mb-1 font-mono text-small text-faint">{clean(title)}</h4>
       {children}
+    </div>
+  );
+}
+
+/** What a tool prints while it runs. It follows the end until somebody scrolls up. */
+function LiveOutput({ text }: { text: string }) {
+  const box = useRef<HTMLPreElement>(null);
+  const follows = useRef(true);
+  useLayoutEffect(() => {
+    if (box.current && follows.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [text]);
+  return (
+    <div>
+      <div className="flex items-center justify-between">
+        <h4 className="text-small font-medium text-faint">Output so far</h4>
+        <CopyButton text={text} />
+      </div>
+      <pre
+        ref={box}
+        tabIndex={0}
+        onScroll={({ currentTarget: el }) => (follows.current = el.scrollHeight - el.scrollTop - el.clientHeight < 24)}
+        className="max-h-96 overflow-auto rounded-md border border-line bg-surface px-3 py-2 font-mono text-[12.5px] leading-5 whitespace-pre-wrap [overflow-wrap:anywhere]"
+      >
+        {clean(text)}
+      </pre>
     </div>
   );
 }

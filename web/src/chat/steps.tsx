@@ -2,7 +2,7 @@
 
 import { memo } from "react";
 import type { ToolCall } from "../api/types";
-import { ToolCallCard, stateOfCall } from "../agents/toolcall";
+import { Printing, ToolCallCard, stateOfCall } from "../agents/toolcall";
 import { use } from "../text/activity";
 import { clean, count } from "../text/format";
 import { Fold } from "../ui/kit";
@@ -16,11 +16,12 @@ export const Steps = memo(function Steps({ calls }: { calls: ToolCall[] }) {
   return (
     <Fold
       head={
-        <span className="flex min-w-0 items-center gap-1.5 text-row">
+        <span className="flex min-w-0 flex-1 items-center gap-1.5 text-row">
           <StateIcon state={stateOfCall(last)} size={13} alone />
           <span className="truncate">
             {running || calls.length === 1 ? clean(use(last.toolName, last.args)) : `used ${count(calls.length, "tool")}`}
           </span>
+          {running && <Printing call={running} />}
           {failed > 0 && <span className="shrink-0 text-small text-red">{failed} failed</span>}
         </span>
       }

@@ -2,7 +2,7 @@
 // tells is always at least as new as what a list has shown.
 
 import { all, api, Problem } from "../api/client";
-import type { Change, Delta, Message } from "../api/types";
+import type { Agent, Change, Delta, Message } from "../api/types";
 import { subscribe, type Feed, type FeedEvent, type Link } from "./feed";
 import type { State } from "./model";
 import { pack, unpack } from "./outbox";
@@ -21,7 +21,7 @@ const olderCalls = new Map<string, string>(); // where older tool calls of a cha
 function take(event: FeedEvent): void {
   if (event.event === "delta") {
     const delta = JSON.parse(event.data) as Delta;
-    update((s) => hear(s, delta));
+    update((s) => hear(s, delta, Date.now()));
   } else if (event.event === "change" || event.event === "message") {
     const change = JSON.parse(event.data) as Change;
     update((s) => apply(s, change));
@@ -123,11 +123,26 @@ export async function openChat(chat: string): Promise<void> {
       link: showLink,
       gone: anew,
     });
+    void loadUnderWay(chat, tree.agents);
   } catch (err) {
     if (chatFeed === place) chatFeed = null;
     const told = err instanceof Problem && err.status === 404 ? "missing" : reason(err);
     write((s) => ({ opened: { ...s.opened, [chat]: told } }));
   }
+}
+
+/** Of how many agents is loaded what they are at, of the others the feed tells what they do next. */
+const mostUnderWay = 100;
+
+/** loadUnderWay loads the calls that agents are at: the feed tells only of those that begin after it. */
+async function loadUnderWay(chat: string, agents: readonly Agent[]): Promise<void> {
+  const acting = agents.filter((a) => a.id !== chat && ["acting", "awaiting_approval", "awaiting_answer"].includes(a.state));
+  await Promise.all(
+    acting.slice(0, mostUnderWay).map(async (a) => {
+      const calls = await api.toolCalls(chat, a.id, { limit: 20, order: "desc" }).catch(() => null); // the page works without
+      if (calls) update((s) => mergeToolCalls(s, a.id, calls.items));
+    }),
+  );
 }
 
 /** withoutGap drops messages held from before if others came in between that are not here. */

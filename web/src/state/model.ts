@@ -18,6 +18,13 @@ export interface StreamPart {
 export interface Stream {
   call: string;
   parts: readonly StreamPart[];
+  /** When something of it came last, by this machine's clock. */
+  at: number;
+}
+
+/** What a running tool has printed. It is void once its call is done. */
+export interface Printed extends StreamPart {
+  at: number;
 }
 
 export interface State {
@@ -33,6 +40,8 @@ export interface State {
   toolCalls: Docs<Docs<ToolCall>>;
   modelCalls: Docs<Docs<ModelCall>>;
   streams: Docs<Stream>;
+  /** By agent and tool call. */
+  printed: Docs<Docs<Printed>>;
   /** When an agent last got on, by agent. */
   progress: Docs<number>;
   /** The newest reply to the user that the feed told of, by chat. */
@@ -50,6 +59,7 @@ export const empty: State = {
   toolCalls: {},
   modelCalls: {},
   streams: {},
+  printed: {},
   progress: {},
   heard: {},
 };

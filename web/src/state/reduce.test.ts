@@ -180,44 +180,70 @@ describe("older documents", () => {
 
 describe("hear", () => {
   it("joins pieces by offset, in bytes", () => {
-    let s = hear(empty, delta({ text: "Grüße" }));
-    s = hear(s, delta({ offset: 7, text: " an alle" }));
+    let s = hear(empty, delta({ text: "Grüße" }), 1000);
+    s = hear(s, delta({ offset: 7, text: " an alle" }), 1000);
     expect(text(s)).toBe("Grüße an alle");
   });
 
   it("takes a piece that was heard before once", () => {
-    let s = hear(empty, delta({ text: "abcdef" }));
-    s = hear(s, delta({ offset: 2, text: "cd" }));
+    let s = hear(empty, delta({ text: "abcdef" }), 1000);
+    s = hear(s, delta({ offset: 2, text: "cd" }), 1000);
     expect(text(s)).toBe("abcdef");
-    s = hear(s, delta({ offset: 0, text: "abcdefgh" }));
+    s = hear(s, delta({ offset: 0, text: "abcdefgh" }), 1000);
     expect(text(s)).toBe("abcdefgh");
-    s = hear(s, delta({ offset: 6, text: "ghij" }));
+    s = hear(s, delta({ offset: 6, text: "ghij" }), 1000);
     expect(text(s)).toBe("abcdefghij");
   });
 
   it("marks a beginning that was forgotten", () => {
-    expect(text(hear(empty, delta({ offset: 900, text: "end" })))).toBe("… end");
+    expect(text(hear(empty, delta({ offset: 900, text: "end" }), 1000))).toBe("… end");
   });
 
   it("begins anew with another call, and keeps parts apart", () => {
-    let s = hear(empty, delta({ kind: "thinking", text: "hm" }));
-    s = hear(s, delta({ part: 1, text: "so" }));
+    let s = hear(empty, delta({ kind: "thinking", text: "hm" }), 1000);
+    s = hear(s, delta({ part: 1, text: "so" }), 1000);
     expect([text(s, 0), text(s, 1)]).toEqual(["hm", "so"]);
-    s = hear(s, delta({ call: "c-t1.2", text: "again" }));
+    s = hear(s, delta({ call: "c-t1.2", text: "again" }), 1000);
     expect([text(s, 0), text(s, 1)]).toEqual(["again", undefined]);
   });
 
   it("is void once the call is over, also for what comes late", () => {
-    let s = hear(empty, delta({ text: "half" }));
+    let s = hear(empty, delta({ text: "half" }), 1000);
     s = apply(s, change(2, [{ collection: "model-calls", id: "c-t1.1", data: { id: "c-t1.1" } }]));
     expect(s.streams).toEqual({});
-    s = hear(s, delta({ offset: 4, text: "late" }));
+    s = hear(s, delta({ offset: 4, text: "late" }), 1000);
     expect(s.streams).toEqual({});
   });
 
   it("keeps what another call says", () => {
-    let s = hear(empty, delta({ call: "c-t2.1", text: "on" }));
+    let s = hear(empty, delta({ call: "c-t2.1", text: "on" }), 1000);
     s = apply(s, change(2, [{ collection: "model-calls", id: "c-t1.1", data: { id: "c-t1.1" } }]));
     expect(text(s)).toBe("on");
+  });
+
+  it("keeps what tools print apart from replies, until they are done", () => {
+    const out = (over: Partial<Delta>) => delta({ kind: "output", call: "c-c1.0", name: "Bash", ...over });
+    let s = hear(empty, delta({ text: "reply" }), 1000);
+    s = hear(s, out({ text: "one\n" }), 2000);
+    s = hear(s, out({ call: "c-c1.1", text: "other" }), 2000);
+    s = hear(s, out({ offset: 4, text: "two\n" }), 3000);
+    expect(text(s)).toBe("reply");
+    expect(s.printed["c"]?.["c-c1.0"]).toMatchObject({ text: "one\ntwo\n", at: 3000 });
+    s = hear(s, out({ text: "one\ntwo\nthree\n" }), 4000); // joined anew
+    expect(s.printed["c"]?.["c-c1.0"]?.text).toBe("one\ntwo\nthree\n");
+    s = mergeToolCalls(s, "c", [{ id: "c-c1.0", phase: "done" } as ToolCall]);
+    expect(Object.keys(s.printed["c"] ?? {})).toEqual(["c-c1.1"]);
+    s = hear(s, out({ offset: 14, text: "late" }), 5000);
+    expect(Object.keys(s.printed["c"] ?? {})).toEqual(["c-c1.1"]);
+  });
+
+  it("holds the end of what is printed without end", () => {
+    let s = empty;
+    for (let i = 0; i < 400; i++)
+      s = hear(s, delta({ kind: "output", call: "c-c1.0", offset: i * 1000, text: `${"x".repeat(990)} ${i}`.padEnd(1000) }), 1000);
+    const held = s.printed["c"]?.["c-c1.0"];
+    expect(held?.text.length).toBeLessThan(101_100);
+    expect(held?.text.startsWith("… ")).toBe(true);
+    expect(held?.text.trimEnd().endsWith("399")).toBe(true);
   });
 });

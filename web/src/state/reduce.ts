@@ -75,6 +75,7 @@ function forget(state: State, doc: Document): State {
     toolCalls: others(state.toolCalls),
     modelCalls: others(state.modelCalls),
     streams: others(state.streams),
+    printed: others(state.printed),
     progress: others(state.progress),
     heard: others(state.heard),
   };
@@ -157,7 +158,12 @@ const phases = ["queued", "running", "started", "approval", "asking", "asked", "
 
 export function mergeToolCalls(state: State, agent: string, list: readonly ToolCall[]): State {
   const older = (given: ToolCall, held: ToolCall) => phases.indexOf(given.phase) < phases.indexOf(held.phase) && held.phase === "done";
-  return { ...state, toolCalls: { ...state.toolCalls, [agent]: merge(state.toolCalls[agent] ?? {}, list, older) } };
+  const calls = merge(state.toolCalls[agent] ?? {}, list, older);
+  const next = { ...state, toolCalls: { ...state.toolCalls, [agent]: calls } };
+  const printed = state.printed[agent];
+  if (!printed || !Object.keys(printed).some((id) => calls[id]?.phase === "done")) return next;
+  const rest = Object.fromEntries(Object.entries(printed).filter(([id]) => calls[id]?.phase !== "done"));
+  return { ...next, printed: { ...state.printed, [agent]: rest } };
 }
 
 /** The document of a call replaces what was shown of it on its way. */
@@ -173,15 +179,29 @@ export function mergeModelCalls(state: State, agent: string, list: readonly Mode
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** hear takes in a piece of a reply. Offsets count bytes. */
-export function hear(state: State, delta: Delta): State {
+/** How much of what a running tool prints is held, in characters; twice as much at times. */
+const heldOutput = 50_000;
+
+/** hear takes in a piece of a reply, or of what a tool prints. Offsets count bytes. */
+export function hear(state: State, delta: Delta, now: number): State {
+  if (delta.kind === "output") return print(state, delta, now);
   if (state.modelCalls[delta.agent]?.[delta.call]) return state;
   const held = state.streams[delta.agent];
-  const stream: Stream = held?.call === delta.call ? held : { call: delta.call, parts: [] };
+  const stream: Stream = held?.call === delta.call ? held : { call: delta.call, parts: [], at: now };
   const parts = [...stream.parts];
   while (parts.length <= delta.part) parts.push({ kind: delta.kind, name: "", text: "", bytes: 0 });
   parts[delta.part] = extend(parts[delta.part] as StreamPart, delta);
-  return { ...state, streams: { ...state.streams, [delta.agent]: { call: delta.call, parts } } };
+  return { ...state, streams: { ...state.streams, [delta.agent]: { call: delta.call, parts, at: now } } };
+}
+
+function print(state: State, delta: Delta, now: number): State {
+  if (state.toolCalls[delta.agent]?.[delta.call]?.phase === "done") return state;
+  const held = state.printed[delta.agent] ?? {};
+  const before = held[delta.call];
+  const again = before && delta.offset < before.bytes; // all of it comes once more to who joins anew
+  const part = extend(before && !again ? before : { kind: delta.kind, name: "", text: "", bytes: 0 }, delta);
+  const text = part.text.length > 2 * heldOutput ? `… ${part.text.slice(-heldOutput)}` : part.text;
+  return { ...state, printed: { ...state.printed, [delta.agent]: { ...held, [delta.call]: { ...part, text, at: now } } } };
 }
 
 function extend(part: StreamPart, delta: Delta): StreamPart {

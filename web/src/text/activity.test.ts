@@ -30,7 +30,10 @@ describe("activity", () => {
   it("says what is being said, else the task", () => {
     expect(activity({ agent: agent({}), task }, 1000)).toBe("Write it.");
     expect(
-      activity({ agent: agent({}), task, stream: { call: "x", parts: [{ kind: "text", name: "", text: "One.\nTwo", bytes: 8 }] } }, 1000),
+      activity(
+        { agent: agent({}), task, stream: { call: "x", at: 0, parts: [{ kind: "text", name: "", text: "One.\nTwo", bytes: 8 }] } },
+        1000,
+      ),
     ).toBe("Two");
   });
   it("names the tools that run", () => {
@@ -40,6 +43,14 @@ describe("activity", () => {
       { phase: "started", toolName: "Bash", args: { command: "x" } },
     ] as ToolCall[];
     expect(activity({ agent: agent({ state: "acting" }), calls }, 1000)).toBe("reading a.go, and 1 more");
+  });
+  it("tells the last line that the first of them has printed", () => {
+    const calls = [{ id: "b", phase: "started", toolName: "Bash", args: { command: `make ${"all ".repeat(20)}` } }] as ToolCall[];
+    const printed = { b: { kind: "output", name: "Bash", text: "ok a\nok  b\n\n", bytes: 12, at: 30_000 } };
+    const says = activity({ agent: agent({ state: "acting" }), calls, printed }, 31_000);
+    expect(says).toMatch(/^running make all .*… · ok b$/);
+    expect(says.length).toBeLessThan(60);
+    expect(activity({ agent: agent({ state: "acting" }), calls, printed }, 50_000)).toMatch(/^no progress for 0:20 · running/);
   });
   it("says what it wants to do, not how that is shown", () => {
     const item = { action: "--- a/x.go\n+++ b/x.go", detail: { tool: "Edit", input: { file_path: "x.go" } } } as unknown as Item;
@@ -53,6 +64,8 @@ describe("activity", () => {
     expect(activity({ agent: agent({ state: "retrying", waitsFor: "rate_limit", waitsUntil: 9000 }) }, 1000)).toBe("in 8.0 s: rate limit");
   });
   it("tells of silence", () => {
+    const stream = { call: "x", at: 20_000, parts: [{ kind: "text", name: "", text: "Two", bytes: 3 }] };
+    expect(activity({ agent: agent({}), stream }, 21_000)).toBe("Two"); // it speaks
     expect(activity({ agent: agent({}), task }, 21_000)).toBe("no progress for 0:20 · Write it.");
     expect(activity({ agent: agent({ state: "awaiting_answer" }), task }, 21_000)).toBe("Write it.");
   });

@@ -1,7 +1,7 @@
 // What an agent does now, in the user's words.
 
 import { approvalOf, type Agent, type Item, type Task, type ToolCall } from "../api/types";
-import type { Stream } from "../state/model";
+import type { Docs, Printed, Stream } from "../state/model";
 import { count, duration, firstLine, lastLine, oneLine, plain, took } from "./format";
 import { shown } from "./states";
 
@@ -13,6 +13,7 @@ export interface Doing {
   task?: Task | undefined;
   calls?: readonly ToolCall[] | undefined;
   stream?: Stream | undefined;
+  printed?: Docs<Printed> | undefined;
   item?: Item | undefined;
   children?: readonly Agent[] | undefined;
   progress?: number | undefined;
@@ -21,7 +22,8 @@ export interface Doing {
 export function activity(d: Doing, now: number): string {
   if (shown(d.agent.state).over) return ending(d);
   const text = doing(d, now);
-  const since = now - Math.max(d.progress ?? 0, d.agent.updatedAt);
+  const said = [d.stream, ...Object.values(d.printed ?? {})].map((x) => x?.at ?? 0);
+  const since = now - Math.max(d.progress ?? 0, d.agent.updatedAt, ...said);
   if (since >= quiet && stalls.has(d.agent.state)) return `no progress for ${duration(since)}${text ? ` · ${text}` : ""}`;
   return text;
 }
@@ -54,7 +56,7 @@ function doing(d: Doing, now: number): string {
     case "thinking":
       return saying(d.stream) || task;
     case "acting":
-      return acting(d.calls) || task;
+      return acting(d.calls, d.printed) || task;
     case "retrying":
       return `${waits(d.agent, now) || "now"}${d.agent.waitsFor ? `: ${d.agent.waitsFor.replaceAll("_", " ")}` : ""}`;
     case "queued":
@@ -100,12 +102,21 @@ function saying(stream: Stream | undefined): string {
 
 const open = new Set(["running", "started", "approval", "asking", "asked", "paused"]);
 
-function acting(calls: readonly ToolCall[] = []): string {
+/** How many characters a use of a tool has before what it prints. */
+const beforePrinted = 50;
+
+function acting(calls: readonly ToolCall[] = [], printed: Docs<Printed> = {}): string {
   const running = calls.filter((c) => open.has(c.phase));
   const first = running[0];
   if (!first) return "";
-  return use(first.toolName, first.args) + (running.length > 1 ? `, and ${running.length - 1} more` : "");
+  const last = printing(printed[first.id]);
+  const what = use(first.toolName, first.args);
+  const short = last && what.length > beforePrinted ? `${what.slice(0, beforePrinted - 1)}…` : what;
+  return short + (running.length > 1 ? `, and ${running.length - 1} more` : "") + (last ? ` · ${last}` : "");
 }
+
+/** printing is the last line that a running tool has printed. */
+export const printing = (printed: Printed | undefined) => (printed ? oneLine(lastLine(printed.text.slice(-400))).slice(0, 160) : "");
 
 function waits(agent: Agent, now: number): string {
   const ms = (agent.waitsUntil ?? 0) - now;
