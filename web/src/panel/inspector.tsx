@@ -8,7 +8,7 @@ import { AgentRow, useActivity } from "../agents/row";
 import type { Agent } from "../api/types";
 import { stopAgent, stopChat } from "../state/act";
 import { loadAgent } from "../state/load";
-import { allowed, childrenOf, elapsed, family, used } from "../state/select";
+import { active, allowed, childrenOf, elapsed, family, used } from "../state/select";
 import { useStore } from "../state/store";
 import { clean, count, duration, exact, lasted, modelName, money, took, tokens } from "../text/format";
 import { shown } from "../text/states";
@@ -177,7 +177,7 @@ function Facts({ agent }: { agent: Agent }) {
   const of = (limit: number | undefined, write: (n: number) => string) => (limit ? ` of ${write(limit)}` : "");
   const facts: [string, string, string][] = [
     ["Elapsed", (live ? duration : lasted)(elapsed(agent, now)), `since ${exact(agent.createdAt)}`],
-    ["Active", took(agent.activeMs) + of(agent.maxDurationMs, took), "model, tools and retries; waits do not count"],
+    ["Active", took(active(agent, now)) + of(agent.maxDurationMs, took), "model, tools and retries; waits do not count"],
     ["Turns", `${agent.turns}${of(agent.maxTurns, String)}`, ""],
     ["Tokens", tokens(sum.tokens) + of(allowed(agent).tokens, tokens), agent.childTokens ? `${tokens(agent.tokens)} its own` : ""],
     [

@@ -72,6 +72,12 @@ export function allowed(a: Agent): { tokens: number; cost: number } {
 /** How long it has been at work; an orchestrator at rest does not count on. */
 export const elapsed = (a: Agent, now: number) => (a.endedAt || (shown(a.state).live ? now : a.updatedAt)) - a.createdAt;
 
+/** The states in which time counts against the limit. */
+const counts = new Set(["thinking", "acting", "retrying", "compacting", "accepting"]);
+
+/** active is how long an agent has worked, waits left out: up to its last step on record, and since then if it is at work. */
+export const active = (a: Agent, now: number) => a.activeMs + (counts.has(a.state) ? Math.max(0, now - a.updatedAt) : 0);
+
 /** inTree orders ids as the tree has them: parents before children. */
 export function inTree(a: string, b: string): number {
   const x = a.split("."),
