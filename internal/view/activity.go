@@ -108,7 +108,7 @@ func (a *Agent) saying() string {
 
 // beforePrinted is how many characters a use of a tool has before what it
 // prints.
-const beforePrinted = 50
+const beforePrinted = 26
 
 // acting names the tools that run, with the last line that the first of them
 // has printed.

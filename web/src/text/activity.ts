@@ -103,7 +103,7 @@ function saying(stream: Stream | undefined): string {
 const open = new Set(["running", "started", "approval", "asking", "asked", "paused"]);
 
 /** How many characters a use of a tool has before what it prints. */
-const beforePrinted = 50;
+const beforePrinted = 40;
 
 function acting(calls: readonly ToolCall[] = [], printed: Docs<Printed> = {}): string {
   const running = calls.filter((c) => open.has(c.phase));
