@@ -30,7 +30,7 @@ func (m *machine) spawn(i int, p Proposal, agents int) {
 	for k, t := range plan.Tasks {
 		budget, _ := m.grant(t, share)
 		m.Held = m.Held.Add(budget)
-		m.emit(StartChild{Task: g.First + k, Spec: m.childSpec(g.First+k, t, budget), Body: t.Task, Tokens: t.Size, Prior: t.Prior, Call: i})
+		m.emit(StartChild{Task: g.First + k, Spec: m.childSpec(g.First+k, t, budget), Body: t.Task, Tokens: t.Size, Prior: t.Prior, Turn: m.Turn, Call: i})
 	}
 	m.Tasks += n
 	m.Groups = append(m.Groups, g)

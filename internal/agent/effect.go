@@ -161,7 +161,8 @@ type (
 		Body   message.Message
 		Tokens int64
 		Prior  int
-		Call   int // of the parent's turn that asked for it
+		Turn   int // of the parent that asked for it
+		Call   int // in that turn
 	}
 
 	// CancelChild asks a child to end.

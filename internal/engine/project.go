@@ -64,12 +64,11 @@ func (p *projection) created(d delivery) {
 			instruction = string(c.Input)
 		}
 	}
-	parent := p.tx.staged[spec.Parent]
 	p.s.was.Task = "running"
 	p.doc(store.NewAgent{Agent: row}, store.NewTask{Task: store.Task{
 		ID: spec.ID, ChatID: spec.Chat, UserID: spec.User, Agent: spec.Parent, Number: spec.Number,
 		Type: kind, Name: kind + ":" + name, Instruction: instruction, SubAgentID: spec.ID,
-		Turn: parent.state.Turn, Call: d.start.Call, Status: "running", Cause: spec.Cause, CreatedAt: at, UpdatedAt: at,
+		Turn: d.start.Turn, Call: d.start.Call, Status: "running", Cause: spec.Cause, CreatedAt: at, UpdatedAt: at,
 	}})
 }
 

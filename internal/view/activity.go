@@ -61,7 +61,7 @@ func (a *Agent) ending() string {
 }
 
 func (a *Agent) doing(now time.Time) string {
-	task := oneLine(FirstLine(a.Task.Instruction))
+	task := oneLine(FirstLine(instruction(a.Task)))
 	switch agent.Status(a.Status) {
 	case agent.StatusThinking:
 		return cmp.Or(a.saying(), task)
@@ -93,6 +93,14 @@ func (a *Agent) doing(now time.Time) string {
 	case agent.StatusIdle:
 	}
 	return task
+}
+
+// instruction is what a task asks for, in words.
+func instruction(t store.Task) string {
+	if t.Type == "tool" {
+		return Use(strings.TrimPrefix(t.Name, "tool:"), json.RawMessage(t.Instruction))
+	}
+	return t.Instruction
 }
 
 // saying is the end of what is being received.

@@ -63,7 +63,7 @@ func (p *Plain) update(t *Tree, a *Agent, now time.Time) {
 		fmt.Fprintf(p.w, "%s started %s: %s to %s\n", shown(a), Count(len(fresh), "agent"), Clean(fresh[0].Name), Clean(fresh[len(fresh)-1].Name))
 	} else {
 		for _, c := range fresh {
-			fmt.Fprintf(p.w, "%s started %s: %s\n", shown(a), Clean(c.Name), Cut(oneLine(FirstLine(c.Task.Instruction)), 120))
+			fmt.Fprintf(p.w, "%s started %s: %s\n", shown(a), Clean(c.Name), Cut(oneLine(FirstLine(instruction(c.Task))), 120))
 		}
 	}
 	var done []*Agent

@@ -42,3 +42,20 @@ test("what a command prints is shown while it runs, also to who comes late", asy
   await world.rests(id);
   assert.deepEqual([...errors, ...late.errors], []);
 });
+
+test("tasks in the background stand under the message that caused them, in words", async () => {
+  const id = await world.chat(script("behind"), "Build it behind");
+  const { tab, errors } = await world.window(`/chats/${id}`);
+  await tab.getByText("It runs.").waitFor();
+  const task = tab
+    .getByRole("list", { name: "Agents" })
+    .getByRole("button", { name: /^Bash-1, acting: running echo built 1; .*· built 1$/ });
+  await task.waitFor();
+  const entry = tab.getByRole("navigation", { name: "Chats" }).getByRole("list", { name: "Tasks" }).getByRole("listitem");
+  assert.match(await entry.first().innerText(), /running echo built 1/);
+  await tab.getByRole("button", { name: "Stop Bash-1" }).click();
+  await tab.getByRole("button", { name: "Results of background tasks Bash-1 cancelled" }).waitFor();
+  await shot(tab, "behind");
+  await world.rests(id);
+  assert.deepEqual(errors, []);
+});

@@ -226,6 +226,9 @@ func TestStopToolTask(t *testing.T) {
 		w.reads("They run.")
 		w.stopPrinting("k.1", "k.1", "of 9")
 		w.reads("reply: Got:")
+		if got := w.task("k.2"); got.Turn != 1 || got.Call != 1 { // though the turn is over at once
+			w.Errorf("the task is said to be of call %d in turn %d", got.Call, got.Turn)
+		}
 		w.stopPrinting("k", "k.2", "tested 1")
 		w.rest()
 		for id, text := range map[string]string{"k.1": "built 1\nof 9\n", "k.2": "tested 1\n"} {

@@ -7,7 +7,8 @@ import type { Message, Part } from "../api/types";
 import { discard, fork, post } from "../state/act";
 import { textOf } from "../state/select";
 import { notify, useStore, type Pending } from "../state/store";
-import { ago, exact, firstLine, plain } from "../text/format";
+import { resultsIn } from "../text/activity";
+import { ago, clean, exact, firstLine, plain } from "../text/format";
 import { useNow } from "../ui/hooks";
 import { Button, CopyButton, Fold, IconButton } from "../ui/kit";
 import { Prose } from "../ui/markdown";
@@ -160,19 +161,22 @@ const noteHeads: Record<string, string> = {
 
 export function Note({ message }: { message: Message }) {
   const text = textOf(message);
+  const agents = useStore((s) => s.data.agents);
+  const results = message.kind === "results" ? resultsIn(text) : null;
+  const line = results?.map((r) => `${clean(agents[r.agent]?.name ?? r.role)} ${r.ended}`).join(", ") ?? firstLine(text);
   return (
     <Fold
       head={
         <span className="flex min-w-0 items-center gap-1.5 text-small text-faint">
           <Info size={13} className="shrink-0" aria-hidden />
-          {noteHeads[message.kind] ?? message.kind}
-          <span className="truncate">{firstLine(text)}</span>
+          <span className="shrink-0">{noteHeads[message.kind] ?? message.kind}</span>
+          <span className="truncate">{line}</span>
         </span>
       }
     >
       {() => (
         <pre className="max-h-80 overflow-auto rounded-md bg-surface p-3 font-mono text-small whitespace-pre-wrap [overflow-wrap:anywhere]">
-          {text}
+          {results ? JSON.stringify(JSON.parse(text), null, 2) : text}
         </pre>
       )}
     </Fold>

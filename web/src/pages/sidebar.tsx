@@ -8,6 +8,7 @@ import { archive, removeLater, rename } from "../state/act";
 import { loadTasks, olderChats, reason, searchChats } from "../state/load";
 import { chatState, tasksOf, waiting, waitingIn } from "../state/select";
 import { notify, useStore } from "../state/store";
+import { instruction } from "../text/activity";
 import { clean, day, plain } from "../text/format";
 import { shown } from "../text/states";
 import { IconButton, Menu } from "../ui/kit";
@@ -254,12 +255,12 @@ function Tasks({ chat }: { chat: string }) {
               to={a ? (route.chat === chat ? `/chats/${chat}?panel=agent:${a.id}` : agentLink(chat, a.id)) : `/chats/${chat}`}
               className="flex h-7 items-center gap-1.5 rounded-md pr-2 text-small text-soft hover:bg-hover"
               style={{ paddingLeft: 24 + Math.min(depth, 4) * 12 }}
-              title={clean(t.instruction)}
+              title={clean(instruction(t))}
             >
               <StateIcon state={a?.state ?? (t.status === "success" ? "completed" : t.status)} size={12} alone />
               <RoleIcon role={a?.role ?? ""} size={12} className="text-faint" />
               <span className="shrink-0">{clean(a?.name ?? t.name)}</span>
-              <span className="truncate text-faint">{plain(clean(t.instruction))}</span>
+              <span className="truncate text-faint">{plain(clean(instruction(t)))}</span>
             </Link>
           </li>
         );

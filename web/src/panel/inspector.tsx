@@ -185,7 +185,7 @@ function Facts({ agent }: { agent: Agent }) {
       money(sum.cost, sum.known) + of(allowed(agent).cost, money),
       agent.childCostMicros ? `${money(agent.costMicros)} its own` : "",
     ],
-    ["Model", modelName(agent.model) || "default", ""],
+    ["Model", modelName(agent.model) || "none", ""],
   ];
   return (
     <dl className="mt-2 flex flex-wrap gap-x-5 gap-y-1 text-small">

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { Agent, Item, Task, ToolCall } from "../api/types";
-import { activity, questions, use } from "./activity";
+import { activity, instruction, questions, resultsIn, use } from "./activity";
 
 const agent = (over: Partial<Agent>): Agent => ({
   id: "c.1",
@@ -25,6 +25,33 @@ const agent = (over: Partial<Agent>): Agent => ({
   ...over,
 });
 const task = { instruction: "Write **it**.\nAll." } as Task;
+
+describe("resultsIn", () => {
+  it("reads how background tasks ended", () => {
+    const told = {
+      sub_agent_results: [
+        { agent_id: "c.1", role: "coder", outcome: { success: { result: "x" } } },
+        { agent_id: "c.2", role: "tester", outcome: { failure: { error: "no tests\nat all" } } },
+        { agent_id: "c.3", role: "main", outcome: { failure: { error: "cancelled by ann", error_kind: "cancelled" } } },
+      ],
+    };
+    expect(resultsIn(JSON.stringify(told))).toEqual([
+      { agent: "c.1", role: "coder", ended: "done" },
+      { agent: "c.2", role: "tester", ended: "failed: no tests" },
+      { agent: "c.3", role: "main", ended: "cancelled" },
+    ]);
+    expect(resultsIn("They ended.")).toBeNull();
+    expect(resultsIn('{"sub_agent_results":[{}]}')).toBeNull();
+  });
+});
+
+describe("instruction", () => {
+  it("says what a task asks for that is one use of a tool", () => {
+    expect(instruction(task)).toBe("Write **it**.\nAll.");
+    expect(instruction({ type: "tool", name: "tool:Bash", instruction: '{"command":"make test"}' } as Task)).toBe("running make test");
+    expect(instruction({ type: "tool", name: "tool:Bash", instruction: '{"command":"make' } as Task)).toBe('{"command":"make');
+  });
+});
 
 describe("activity", () => {
   it("says what is being said, else the task", () => {

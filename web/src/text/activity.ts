@@ -38,6 +38,28 @@ function ending({ agent, task }: Doing): string {
   return [why, kept].filter(Boolean).join(" · ");
 }
 
+const failed = (f: { error?: string; error_kind?: string } | undefined) =>
+  f && (f.error_kind === "cancelled" ? "cancelled" : `failed: ${firstLine(f.error ?? "")}`);
+
+/** resultsIn reads how tasks ended from the message that tells an agent of it; null: it cannot be read. */
+export function resultsIn(text: string): { agent: string; role: string; ended: string }[] | null {
+  interface Told {
+    agent_id: string;
+    role: string;
+    outcome: { failure?: { error?: string; error_kind?: string } };
+  }
+  try {
+    const { sub_agent_results: list } = JSON.parse(text) as { sub_agent_results: Told[] };
+    return list.map((r) => ({
+      agent: r.agent_id,
+      role: r.role,
+      ended: failed(r.outcome.failure) || "done",
+    }));
+  } catch {
+    return null;
+  }
+}
+
 /** result is what a result says: a submitted object says it in one of its fields. */
 export function result(text: string): string {
   if (!text.startsWith("{")) return text;
@@ -51,7 +73,7 @@ export function result(text: string): string {
 }
 
 function doing(d: Doing, now: number): string {
-  const task = plain(firstLine(d.task?.instruction ?? ""));
+  const task = plain(firstLine(d.task ? instruction(d.task) : ""));
   switch (d.agent.state) {
     case "thinking":
       return saying(d.stream) || task;
@@ -85,6 +107,16 @@ function doing(d: Doing, now: number): string {
       return "";
   }
   return task;
+}
+
+/** instruction is what a task asks for, in words. */
+export function instruction(task: Task): string {
+  if (task.type !== "tool") return task.instruction;
+  try {
+    return use(task.name.replace(/^tool:/, ""), JSON.parse(task.instruction));
+  } catch {
+    return task.instruction; // it was cut
+  }
 }
 
 /** What it wants to do, in the words in which it will be told that it does it. */
