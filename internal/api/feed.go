@@ -49,6 +49,7 @@ func (s *Server) feedRoutes() {
 			Description: "Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. " +
 				"410 means that there is no way on from that number: a chat was deleted after it, and its changes with it, it is of what a restored backup has replaced, or of another data folder. " +
 				"The problem carries what to begin anew with, a snapshot or an overview, and the seq to follow from. An event state tells that the server can store nothing, and when it can again. Comments, or heartbeat lines, come when nothing else does. " +
+				"Deltas are pieces of replies on their way (kind text, thinking or tool_call, with the id of the message to come) and of what running tools print (kind output, whose call is the id of the tool call). " +
 				"Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.",
 			Responses: map[string]*huma.Response{"200": {Description: "One change or delta after another", Content: map[string]*huma.MediaType{
 				eventStream: {Schema: &huma.Schema{Type: huma.TypeString}}, lineStream: {Schema: lines},
@@ -68,7 +69,7 @@ type FeedInput struct {
 	Accept      string `header:"Accept"`
 	Agent       string `query:"agent" maxLength:"200" doc:"Only this agent and those below it."`
 	Collections string `query:"collections" maxLength:"1000" doc:"Only these, separated by commas: messages, tasks, sub-agents, sub-agents/*/messages, inbox, orch-chats, read-marks, settings …"`
-	Deltas      bool   `query:"deltas" default:"true" doc:"Also pieces of replies on their way."`
+	Deltas      bool   `query:"deltas" default:"true" doc:"Also pieces of replies on their way, and of what running tools print."`
 }
 
 func (in FeedInput) lines() bool {

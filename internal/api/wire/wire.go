@@ -339,7 +339,7 @@ type Change struct {
 	Docs  []store.Document `json:"docs,omitempty"`
 }
 
-// Delta is a piece of a reply on its way. Pieces of one call and part follow
+// Delta is a piece of a reply on its way, or of what a running tool prints. Pieces of one call and part follow
 // each other by offset; who joins in the middle first gets all there is. They
 // are void once the call is over.
 type Delta struct {

@@ -322,7 +322,7 @@ export interface paths {
         };
         /**
          * Follow all chats of the user
-         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that there is no way on from that number: a chat was deleted after it, and its changes with it, it is of what a restored backup has replaced, or of another data folder. The problem carries what to begin anew with, a snapshot or an overview, and the seq to follow from. An event state tells that the server can store nothing, and when it can again. Comments, or heartbeat lines, come when nothing else does. Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.
+         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that there is no way on from that number: a chat was deleted after it, and its changes with it, it is of what a restored backup has replaced, or of another data folder. The problem carries what to begin anew with, a snapshot or an overview, and the seq to follow from. An event state tells that the server can store nothing, and when it can again. Comments, or heartbeat lines, come when nothing else does. Deltas are pieces of replies on their way (kind text, thinking or tool_call, with the id of the message to come) and of what running tools print (kind output, whose call is the id of the tool call). Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.
          */
         get: operations["followUser"];
         put?: never;
@@ -413,7 +413,7 @@ export interface paths {
         };
         /**
          * Follow a chat with all its agents
-         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that there is no way on from that number: a chat was deleted after it, and its changes with it, it is of what a restored backup has replaced, or of another data folder. The problem carries what to begin anew with, a snapshot or an overview, and the seq to follow from. An event state tells that the server can store nothing, and when it can again. Comments, or heartbeat lines, come when nothing else does. Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.
+         * @description Each change has its number as id and carries prev, the number before it in this feed. Resume with Last-Event-ID or since. 410 means that there is no way on from that number: a chat was deleted after it, and its changes with it, it is of what a restored backup has replaced, or of another data folder. The problem carries what to begin anew with, a snapshot or an overview, and the seq to follow from. An event state tells that the server can store nothing, and when it can again. Comments, or heartbeat lines, come when nothing else does. Deltas are pieces of replies on their way (kind text, thinking or tool_call, with the id of the message to come) and of what running tools print (kind output, whose call is the id of the tool call). Documents come as their collections list them; read-marks holds {chatId, readSeq} by chat, and settings, in the feed of a user, what the user has set.
          */
         get: operations["followChat"];
         put?: never;
@@ -2336,7 +2336,7 @@ export interface operations {
                 agent?: string;
                 /** @description Only these, separated by commas: messages, tasks, sub-agents, sub-agents/*\/messages, inbox, orch-chats, read-marks, settings … */
                 collections?: string;
-                /** @description Also pieces of replies on their way. */
+                /** @description Also pieces of replies on their way, and of what running tools print. */
                 deltas?: boolean;
             };
             header?: {
@@ -2650,7 +2650,7 @@ export interface operations {
                 agent?: string;
                 /** @description Only these, separated by commas: messages, tasks, sub-agents, sub-agents/*\/messages, inbox, orch-chats, read-marks, settings … */
                 collections?: string;
-                /** @description Also pieces of replies on their way. */
+                /** @description Also pieces of replies on their way, and of what running tools print. */
                 deltas?: boolean;
             };
             header?: {
