@@ -161,6 +161,10 @@ func TestKeys(t *testing.T) {
 		{copilot, "user-invocable: false", func(r role.Role) string { return string(r.Mode) }, "subagent", ""},
 		{claude, "as_tool: true", func(r role.Role) string { return r.AsTool.Name }, "x", ""},
 		{claude, "as_tool: {name: Do It, max_turns: 3, tools: [Read]}", func(r role.Role) string { return fmt.Sprint(r.AsTool.Name, r.AsTool.MaxTurns, r.AsTool.Tools) }, "Do_It3 [Read]", ""},
+		{
+			claude, "tools: [Bash]\nas_tool: {name: Do, tools: [Read, Bash(git *)]}",
+			func(r role.Role) string { return fmt.Sprint(r.AsTool.Tools, r.ToolRules) }, "[Read] []", "Bash(git *) is left out of the tools of as_tool",
+		},
 		{claude, "mdoel: opus", model, "", "unknown key mdoel (did you mean model?)"},
 		{claude, "model: opus\nmodel: haiku", model, "haiku", "said twice, here and in line 4"},
 		{claude, "base: &a [Read]\ntools: *a", tools, "", "anchors and aliases"},

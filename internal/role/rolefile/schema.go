@@ -144,6 +144,10 @@ func setAsTool(r *reader, e entry) {
 			if names, ok = list(part.value); ok {
 				face.Tools = []string{}
 				for _, name := range names {
+					if called.MatchString(unquote(name)) && !strings.HasSuffix(name, "(*)") {
+						r.warn(e.line, "%s is left out of the tools of %s: a use alone is for the tools of the role, which then hold here, too", name, e.key)
+						continue
+					}
 					face.Tools = append(face.Tools, r.tool(name, e.line).tools...)
 				}
 			}
