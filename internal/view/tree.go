@@ -41,9 +41,9 @@ type Agent struct {
 	failed   store.ModelCall  // the newest model call that failed
 	stream   stream
 	printed  map[string]string // the end of what tools print that run, by call
-	progress int64 // when it last got on, in Unix milliseconds
-	since    int64 // when it was started, or got the user message it works on
-	told     int64 // the end that observers know of
+	progress int64             // when it last got on, in Unix milliseconds
+	since    int64             // when it was started, or got the user message it works on
+	told     int64             // the end that observers know of
 }
 
 // stream is the reply that is being received.
