@@ -267,21 +267,26 @@ type Cancel struct {
 	Force   bool   `json:"force,omitempty"`
 	Printed bool   `json:"printed,omitempty"` // the tool run that it stops has printed something
 
-	By     string `json:"-"`
-	Output string `json:"-"` // what that has printed
+	By string `json:"-"`
+	SoFar
 }
 
 // Tick tells that a deadline of the agent has come (see State.Deadline).
 type Tick struct {
 	At `json:"at"`
+	SoFar
+}
+
+// SoFar is what tools have printed whose calls the event may end.
+type SoFar struct {
+	Tokens int64          `json:"tokens,omitempty"` // of Output
+	Output map[int]string `json:"-"`                // by call
 }
 
 // Recovered tells that the process that performed the agent's effects died.
 type Recovered struct {
-	At     `json:"at"`
-	Tokens int64 `json:"tokens,omitempty"` // of Output
-
-	Output map[int]string `json:"-"` // what the tools of interrupted calls had printed
+	At `json:"at"`
+	SoFar
 }
 
 // Migrated replaces the state: what an older version of Step had made of the

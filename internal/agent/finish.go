@@ -106,6 +106,7 @@ func (m *machine) abandon(r Reason) {
 	if !ok {
 		return
 	}
+	m.Context += m.printed.Tokens
 	for i, c := range a.Calls {
 		if c.Phase == CallDone {
 			continue
@@ -116,11 +117,25 @@ func (m *machine) abandon(r Reason) {
 				m.tellRoot(c.Item, true, false)
 			}
 		}
-		m.answer(i, true, abandonText(r)+m.printed)
+		m.answer(i, true, abandonText(r)+m.soFarOf(i, c))
 	}
 	for k := range m.Groups {
 		m.Groups[k].Call = -1
 	}
+}
+
+const hadPrinted = " It had printed:\n\n"
+
+// soFarOf tells what the tool of a call had printed that is ended.
+func (m *machine) soFarOf(i int, c Call) string {
+	out := m.printed.Output[i]
+	switch {
+	case out == "":
+		return ""
+	case c.Class != ClassRead:
+		return " Its effects are unknown." + hadPrinted + out
+	}
+	return hadPrinted + out
 }
 
 func abandonText(r Reason) string {
@@ -176,7 +191,7 @@ func (m *machine) cancel(ev Cancel) error {
 		o = m.Last // the run was over: only what it has left running is stopped
 	}
 	if ev.Printed && m.Spec.ToolRun() {
-		o.Result = m.keepOutput(ev.Output)
+		o.Result = m.output()
 	}
 	m.end(o, "", h)
 	return nil

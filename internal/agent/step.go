@@ -55,7 +55,7 @@ type machine struct {
 	fx []Effect
 	at int64
 
-	printed string // what a tool run that is stopped has printed
+	printed SoFar // by the tools that the event may end
 }
 
 func (m *machine) emit(e ...Effect) { m.fx = append(m.fx, e...) }
@@ -127,11 +127,14 @@ func (m *machine) take(ev Event) error {
 	case AcceptanceDone:
 		return m.acceptanceDone(ev)
 	case Cancel:
+		m.printed = ev.SoFar
 		return m.cancel(ev)
 	case Tick:
+		m.printed = ev.SoFar
 		return m.tick()
 	case Recovered:
-		return m.recovered(ev)
+		m.printed = ev.SoFar
+		return m.recovered()
 	}
 	return impossible("unknown event %T", ev)
 }
@@ -254,7 +257,7 @@ func (s State) Busy() bool { return s.Active > 0 || len(s.Outstanding()) > 0 }
 
 // recovered goes on after a crash. Effects that only read are asked for
 // again; one that may have changed something is never repeated.
-func (m *machine) recovered(ev Recovered) error {
+func (m *machine) recovered() error {
 	switch p := m.Phase.(type) {
 	case Thinking:
 		m.emit(RecordModel{Turn: m.Turn, Try: p.Try, Outcome: "lost", Pos: -1, Info: CallInfo{Model: m.model(), EndedAt: m.at}})
@@ -269,7 +272,7 @@ func (m *machine) recovered(ev Recovered) error {
 	case Accepting:
 		m.emit(RunAcceptance{})
 	case Acting:
-		return m.recoverCalls(p, ev)
+		return m.recoverCalls(p)
 	case Cancelling:
 		m.cancelChildren(p.Outcome.Reason, false)
 	case Settling:
@@ -288,8 +291,8 @@ func (c Call) Interrupted() bool {
 	return (c.Phase == CallStarted || c.Phase == CallPaused) && c.Class != ClassRead
 }
 
-func (m *machine) recoverCalls(p Acting, ev Recovered) error {
-	m.Context += ev.Tokens
+func (m *machine) recoverCalls(p Acting) error {
+	m.Context += m.printed.Tokens
 	found := false
 	for i, c := range p.Calls {
 		switch c.Phase {
@@ -303,8 +306,8 @@ func (m *machine) recoverCalls(p Acting, ev Recovered) error {
 				continue
 			}
 			text := "Interrupted: the process ended while this ran. Its effects are unknown; look before you repeat it."
-			if out := ev.Output[i]; out != "" {
-				text += " Until then it had printed:\n" + out
+			if out := m.printed.Output[i]; out != "" {
+				text += hadPrinted + out
 			}
 			m.answer(i, true, text)
 		case CallRunning:

@@ -33,16 +33,12 @@ func (m *machine) endToolRun(a Acting) {
 	m.finish(o, "")
 }
 
-// keepOutput has what a run had printed before it was stopped told as the
-// result of its call, which is what there is of the task's.
-func (m *machine) keepOutput(output string) Ref {
+// output is where the result of a run is that is stopped: what it has printed,
+// which is what there is of the task's.
+func (m *machine) output() Ref {
 	a, ok := m.Phase.(Acting)
 	if !ok {
 		return Ref{}
-	}
-	m.printed = " It had printed:\n\n" + output
-	if m.Spec.Class != ClassRead {
-		m.printed = " Its effects are unknown." + m.printed
 	}
 	return Ref{From: a.Pos + 1, To: a.Pos + 1}
 }

@@ -192,16 +192,17 @@ func (t *tx) step(d delivery) {
 		ev.Agents = t.agents(s.state.Spec.Chat)
 		d.ev = ev
 	}
-	if ev, ok := d.ev.(agent.Cancel); ok {
-		ev.Output = s.printed.text()
-		ev.Printed = ev.Output != ""
+	switch ev := d.ev.(type) {
+	case agent.Cancel:
+		ev.SoFar = t.e.soFar(&s.live)
+		ev.Printed = s.state.Spec.ToolRun() && len(ev.Output) > 0
 		d.ev = ev
-	}
-	if ev, ok := d.ev.(agent.Recovered); ok {
-		var full agent.Recovered
-		full, d.after = t.e.spool.interrupted(s.state)
-		full.At = ev.At
-		d.ev = full
+	case agent.Tick:
+		ev.SoFar = t.e.soFar(&s.live)
+		d.ev = ev
+	case agent.Recovered:
+		ev.SoFar, d.after = t.e.spool.interrupted(s.state)
+		d.ev = ev
 	}
 	next, effects, stepErr := agent.Step(s.state, d.ev)
 	if stepErr != nil {

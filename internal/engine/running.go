@@ -61,6 +61,36 @@ func (e *Engine) output(spec agent.Spec, f agent.RunTool, kept *printed) (output
 	}
 }
 
+// soFar is what the tools of an agent that run have printed. That of a tool run
+// is known until its result is.
+func (e *Engine) soFar(l *live) agent.SoFar {
+	return soFar(l.state, func(_ agent.Call, call string) string {
+		if l.state.Spec.ToolRun() {
+			return l.printed.text()
+		}
+		return e.Printed(call)
+	})
+}
+
+// soFar collects what the calls of an agent without a result have printed.
+func soFar(st agent.State, printed func(c agent.Call, call string) string) agent.SoFar {
+	var out agent.SoFar
+	acting, _ := st.Phase.(agent.Acting)
+	for i, c := range acting.Calls {
+		if c.Phase == agent.CallDone {
+			continue
+		}
+		if text := printed(c, store.ToolCallID(st.Spec.ID, st.Turn, i)); text != "" {
+			if out.Output == nil {
+				out.Output = map[int]string{}
+			}
+			out.Output[i] = text
+			out.Tokens += int64(len(text)) / 4
+		}
+	}
+	return out
+}
+
 // Printed implements Runtime.
 func (e *Engine) Printed(call string) string {
 	e.mu.Lock()

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/cadre-dev/cadre/internal/agent"
-	"github.com/cadre-dev/cadre/internal/store"
 )
 
 // spool is a folder with a file for each tool call that has printed something
@@ -120,24 +119,18 @@ func (s spool) sweep(runs func(call string) bool) {
 	}
 }
 
-// interrupted completes the event of a recovery by what the calls that it ends
-// had printed. The returned function removes that once it is on record.
-func (s spool) interrupted(st agent.State) (agent.Recovered, func()) {
-	ev := agent.Recovered{Output: map[int]string{}}
+// interrupted is what the calls had printed that a recovery ends. The returned
+// function removes it once it is on record.
+func (s spool) interrupted(st agent.State) (agent.SoFar, func()) {
 	var calls []string
-	acting, _ := st.Phase.(agent.Acting)
-	for i, c := range acting.Calls {
+	out := soFar(st, func(c agent.Call, call string) string {
 		if !c.Interrupted() {
-			continue
+			return ""
 		}
-		call := store.ToolCallID(st.Spec.ID, st.Turn, i)
-		if text := s.left(call); text != "" {
-			ev.Output[i] = text
-			ev.Tokens += int64(len(text)) / 4
-			calls = append(calls, call)
-		}
-	}
-	return ev, func() {
+		calls = append(calls, call)
+		return s.left(call)
+	})
+	return out, func() {
 		for _, call := range calls {
 			s.drop(call)
 		}

@@ -270,7 +270,14 @@ func verbCancel(sc *Scenario, a *args) (agent.Event, error) {
 	if reason == "" {
 		reason = agent.ReasonCancelled
 	}
-	return agent.Cancel{At: sc.at(), Reason: reason, Force: force, Printed: printed != "", By: "ann", Output: printed}, nil
+	return agent.Cancel{At: sc.at(), Reason: reason, Force: force, Printed: printed != "" && sc.Trace.State.Spec.ToolRun(), By: "ann", SoFar: printedBy(printed)}, nil
+}
+
+func printedBy(text string) agent.SoFar {
+	if text == "" {
+		return agent.SoFar{}
+	}
+	return agent.SoFar{Tokens: int64(len(text)) / 4, Output: map[int]string{0: text}}
 }
 
 func verbTick(sc *Scenario, _ *args) (agent.Event, error) { return agent.Tick{At: sc.at()}, nil }

@@ -97,7 +97,7 @@ func (w *Walker) rare() agent.Event {
 	case 59:
 		return w.cancel()
 	case 58, 57:
-		return agent.Recovered{At: w.at(), Tokens: int64(pick(w.Dice, 0, 9)), Output: map[int]string{0: "so far this"}}
+		return agent.Recovered{At: w.at(), SoFar: soFar}
 	case 56:
 		return agent.Charged{At: w.at(), Spent: agent.Amount{Tokens: int64(w.Dice.Intn(50))}, Priced: true}
 	case 55:
@@ -128,11 +128,17 @@ func (w *Walker) message() agent.Event {
 	return ev
 }
 
+// soFar is what the tool of a first call has printed.
+var soFar = agent.SoFar{Tokens: 3, Output: map[int]string{0: "so far this"}}
+
 func (w *Walker) cancel() agent.Event {
 	reasons := []agent.Reason{agent.ReasonCancelled, agent.ReasonTimeout, agent.ReasonSuperseded, agent.ReasonBudget, agent.ReasonInterrupted}
 	ev := agent.Cancel{At: w.at(), Reason: reasons[w.Dice.Intn(len(reasons))], Force: w.Dice.Intn(4) == 3}
 	if w.Trace.State.Spec.ToolRun() && w.Dice.Intn(2) == 1 {
-		ev.Printed, ev.Output = true, "so far this"
+		ev.Printed = true
+	}
+	if ev.Printed || w.Dice.Intn(2) == 1 {
+		ev.SoFar = soFar
 	}
 	return ev
 }

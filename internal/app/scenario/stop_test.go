@@ -360,3 +360,48 @@ agents:
 	w.rest()
 	w.end()
 }
+
+// TestStopKeepsWhatWasPrinted: of a command that is stopped with its agent, by a
+// person or by a limit, the record and the next turn have what it had printed.
+func TestStopKeepsWhatWasPrinted(t *testing.T) {
+	t.Parallel()
+	const story = `
+agents:
+  - match: {role: main}
+    turns:
+      - calls: [{tool: Bash, input: {command: "echo tested 1 of 2; touch a.txt; sleep 600"}}]
+      - text: I know how far it came.
+`
+	t.Run("by a person", func(t *testing.T) {
+		t.Parallel()
+		w := begin(t, setup{Shell: true, Script: story})
+		w.say("go")
+		w.printing("k-c1.0", "tested 1 of 2")
+		w.stopAgent("k")
+		w.rest()
+		w.say("How far?")
+		w.reads("I know how far it came.")
+		w.end()
+		w.wants("failure of Bash: Cancelled before this had a result. Its effects are unknown. It had printed:", "tested 1 of 2", "How far?")
+	})
+	t.Run("by a limit", func(t *testing.T) {
+		t.Parallel()
+		w := begin(t, setup{Shell: true, Script: story, Limits: agent.Limits{Active: 6_000}})
+		w.say("go")
+		w.rest()
+		w.end()
+		w.wants("failure of Bash: Ended: the time limit was reached before this had a result. Its effects are unknown. It had printed:", "tested 1 of 2")
+	})
+}
+
+// printing waits until a call has printed a text.
+func (w *world) printing(call, text string) {
+	w.Helper()
+	ctx, sub, end := w.watch(w.Context(), feed.Options{Deltas: true})
+	defer end()
+	for !strings.Contains(w.app.Engine.Printed(call), text) {
+		if _, err := sub.Next(ctx); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
