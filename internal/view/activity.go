@@ -116,7 +116,7 @@ func (a *Agent) saying() string {
 
 // beforePrinted is how many characters a use of a tool has before what it
 // prints.
-const beforePrinted = 26
+const beforePrinted = 28
 
 // acting names the tools that run, with the last line that the first of them
 // has printed.
@@ -228,6 +228,8 @@ func Use(tool string, args json.RawMessage) string {
 		return "finding " + cmp.Or(text("pattern"), "files")
 	case "Grep":
 		return "searching for " + cmp.Or(text("pattern"), "text")
+	case "Bash":
+		return "running " + cmp.Or(text("command"), "a command")
 	case "spawn_agents":
 		tasks, _ := in["tasks"].([]any)
 		return "starting " + Count(len(tasks), "sub-agent")

@@ -402,7 +402,7 @@ func TestPrinting(t *testing.T) {
 	}
 	prints(0, "ok  pkg/a\nok  pkg")
 	prints(17, "/b \x1b[31m1.2s\n\n")
-	if got := s.Root.doing(now); !strings.HasSuffix(got, "… · ok pkg/b [31m1.2s") || !strings.HasPrefix(got, "Bash for i in 1 2 3 4 5 6") {
+	if got := s.Root.doing(now); !strings.HasSuffix(got, "… · ok pkg/b [31m1.2s") || !strings.HasPrefix(got, "running for i in 1 2 3 4") {
 		t.Errorf("while it prints: %q", got)
 	}
 	prints(25, strings.Repeat("x", 1<<20))
