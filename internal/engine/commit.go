@@ -188,22 +188,7 @@ func (t *tx) step(d delivery) {
 			s.history = d.history
 		}
 	}
-	if ev, ok := d.ev.(agent.ModelReplied); ok && delegates(ev) {
-		ev.Agents = t.agents(s.state.Spec.Chat)
-		d.ev = ev
-	}
-	switch ev := d.ev.(type) {
-	case agent.Cancel:
-		ev.SoFar = t.e.soFar(&s.live)
-		ev.Printed = s.state.Spec.ToolRun() && len(ev.Output) > 0
-		d.ev = ev
-	case agent.Tick:
-		ev.SoFar = t.e.soFar(&s.live)
-		d.ev = ev
-	case agent.Recovered:
-		ev.SoFar, d.after = t.e.spool.interrupted(s.state)
-		d.ev = ev
-	}
+	t.complete(s, &d)
 	next, effects, stepErr := agent.Step(s.state, d.ev)
 	if stepErr != nil {
 		t.refused(s, d, stepErr)
@@ -239,6 +224,27 @@ func (t *tx) step(d delivery) {
 			t.fail(fmt.Errorf("%s of %s: %w", entry.Type, d.agent, err))
 			return
 		}
+	}
+}
+
+// complete adds what only the engine knows to an event.
+func (t *tx) complete(s *staged, d *delivery) {
+	if ev, ok := d.ev.(agent.ModelReplied); ok && delegates(ev) {
+		ev.Agents = t.agents(s.state.Spec.Chat)
+		d.ev = ev
+	}
+	if ev, ok := d.ev.(agent.Cancel); ok {
+		ev.SoFar = t.e.soFar(&s.live)
+		ev.Printed = s.state.Spec.ToolRun() && len(ev.Output) > 0
+		d.ev = ev
+	}
+	if ev, ok := d.ev.(agent.Tick); ok {
+		ev.SoFar = t.e.soFar(&s.live)
+		d.ev = ev
+	}
+	if ev, ok := d.ev.(agent.Recovered); ok {
+		ev.SoFar, d.after = t.e.spool.interrupted(s.state)
+		d.ev = ev
 	}
 }
 

@@ -219,7 +219,8 @@ func testQueueOutlivesStop(b *bench) {
 	for b.status("chat") != "acting" {
 		<-time.After(time.Millisecond)
 	}
-	b.say("two") // waits behind the tool
+	<-time.After(time.Millisecond) // the tool prints
+	b.say("two")                   // waits behind the tool
 	if err := b.rt.Cancel(b.ctx, "chat", "user"); err != nil {
 		b.Fatal(err)
 	}
@@ -231,7 +232,7 @@ func testQueueOutlivesStop(b *bench) {
 	}
 	b.say("three")
 	b.want(agent.ReasonCompleted)
-	b.wantTranscript("chat", "user one\nreply [Read]\nresult Read: Cancelled before this had a result. (error)\nuser two\nuser three\nreply both\n")
+	b.wantTranscript("chat", "user one\nreply [Read]\nresult Read: Cancelled before this had a result. It had printed:\n\nat work,  (error)\nuser two\nuser three\nreply both\n")
 }
 
 func testPanic(b *bench) {
