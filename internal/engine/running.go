@@ -68,7 +68,13 @@ func (e *Engine) soFar(l *live) agent.SoFar {
 		if l.state.Spec.ToolRun() {
 			return l.printed.text()
 		}
-		return e.Printed(call)
+		e.mu.Lock()
+		kept, runs := e.prints[call]
+		e.mu.Unlock()
+		if !runs { // a process before this one ran it, and nothing has gone on with it
+			return e.spool.left(call)
+		}
+		return kept.text()
 	})
 }
 

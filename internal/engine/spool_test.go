@@ -12,7 +12,6 @@ import (
 // TestSpool: what is read back is the beginning and the newest, however much
 // came, and the file does not grow with it.
 func TestSpool(t *testing.T) {
-	t.Parallel()
 	s := spool{dir: filepath.Join(t.TempDir(), "printed"), log: slog.New(slog.DiscardHandler)}
 	for _, lines := range []int{1, 100, 3_000, 40_000} {
 		w, kept := spooled{spool: s, call: "k-c1.0"}, &printed{}
@@ -35,6 +34,12 @@ func TestSpool(t *testing.T) {
 		if err != nil || info.Size() > mostSpooled || info.Mode().Perm() != 0o600 {
 			t.Errorf("%d lines: %v, %v", lines, info, err)
 		}
+	}
+	nowhere := spool{log: s.log}
+	t.Chdir(s.dir)
+	nowhere.drop("k-c1.0")
+	if nowhere.left("k-c1.0") != "" || s.left("k-c1.0") == "" {
+		t.Error("without a folder it is not the current one")
 	}
 	s.sweep(func(call string) bool { return call == "k-c1.0" })
 	if s.left("k-c1.0") == "" {
