@@ -47,6 +47,9 @@ func parseBound(text string) (Rule, error) {
 
 // overstepped tells which list the request does not keep to, in words.
 func (b Bounds) overstepped(req Request, seen sight) (by string, out bool) {
+	if seen.command {
+		req.Action.Hosts = nil // whether a command gets the network is for the policy
+	}
 	for _, list := range b {
 		var ways []permit
 		var texts []string

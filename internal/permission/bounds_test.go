@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cadre-dev/cadre/internal/tool"
 )
 
 // TestBounds holds uses against bounds under the widest policy. Lists are
@@ -62,6 +64,27 @@ func TestBounds(t *testing.T) {
 				t.Errorf("%s under %q: %q does not say whose restriction it is", c.use, c.bounds, d.By)
 			}
 		}
+	}
+}
+
+// TestBoundsAndNetwork: a bound of commands leaves the network to the policy,
+// one of hosts does not.
+func TestBoundsAndNetwork(t *testing.T) {
+	t.Parallel()
+	req := request("Bash git fetch")
+	req.Action.Hosts, req.Bounds = []string{"*"}, bounds("Bash(git *)")
+	for preset, want := range map[Preset]Effect{PresetAsk: Ask, Trusted: Allow} {
+		if d := (&Policy{Preset: preset}).Decide(req, nil); d.Effect != want {
+			t.Errorf("%s: %s by %q, want %s", preset, d.Effect, d.By, want)
+		}
+	}
+	fetch := Request{Tool: "web_fetch", Action: tool.Action{Class: tool.Reads, Hosts: []string{"go.dev"}}, Bounds: bounds("web_fetch(go.dev)")}
+	if d := (&Policy{Preset: Trusted}).Decide(fetch, nil); d.Effect != Allow {
+		t.Errorf("%s by %q", d.Effect, d.By)
+	}
+	fetch.Action.Hosts = []string{"example.com"}
+	if d := (&Policy{Preset: Trusted}).Decide(fetch, nil); d.Effect != Deny {
+		t.Errorf("%s by %q", d.Effect, d.By)
 	}
 }
 

@@ -168,6 +168,9 @@ function Section({ title, children }: { title: string; children: React.ReactNode
   );
 }
 
+const boxed =
+  "max-h-96 overflow-auto rounded-md border border-line px-3 py-2 font-mono text-[12.5px] leading-5 whitespace-pre-wrap [overflow-wrap:anywhere]";
+
 /** What a tool prints while it runs. It follows the end until somebody scrolls up. */
 function LiveOutput({ text }: { text: string }) {
   const box = useRef<HTMLPreElement>(null);
@@ -185,7 +188,7 @@ function LiveOutput({ text }: { text: string }) {
         ref={box}
         tabIndex={0}
         onScroll={({ currentTarget: el }) => (follows.current = el.scrollHeight - el.scrollTop - el.clientHeight < 24)}
-        className="max-h-96 overflow-auto rounded-md border border-line bg-surface px-3 py-2 font-mono text-[12.5px] leading-5 whitespace-pre-wrap [overflow-wrap:anywhere]"
+        className={`${boxed} bg-surface`}
       >
         {clean(text)}
       </pre>
@@ -210,10 +213,7 @@ export function Text({ title, text, bad = false }: { title: string; text: string
         <h4 className="text-small font-medium text-faint">{title}</h4>
         <CopyButton text={text} />
       </div>
-      <pre
-        tabIndex={0}
-        className={`max-h-96 overflow-auto rounded-md border border-line px-3 py-2 font-mono text-[12.5px] leading-5 whitespace-pre-wrap [overflow-wrap:anywhere] ${bad ? "bg-red-wash" : "bg-surface"}`}
-      >
+      <pre tabIndex={0} className={`${boxed} ${bad ? "bg-red-wash" : "bg-surface"}`}>
         {clean(shown)}
       </pre>
       {shown.length < text.length && (

@@ -1,1 +1,0 @@
-import{t as e}from"./rolelist-gY19JoqR.js";import{t}from"./jsx-runtime-Wy9s6hX0.js";var n=t();function r(){return(0,n.jsx)(`div`,{className:`h-full overflow-y-auto p-3`,tabIndex:0,role:`region`,"aria-label":`Roles`,children:(0,n.jsx)(e,{})})}export{r as default};

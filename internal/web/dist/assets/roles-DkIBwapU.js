@@ -1,0 +1,1 @@
+import{F as e}from"./index-C3C2tGbg.js";import{t}from"./rolelist-y7fknIG7.js";import{t as n}from"./jsx-runtime-Wy9s6hX0.js";var r=n();function i(){return(0,r.jsx)(e,{title:`Roles`,note:`The kinds of agent that can be given work. Add your own as .cadre/agents/NAME.md`,children:(0,r.jsx)(t,{})})}export{i as default};

@@ -1,1 +1,0 @@
-import{F as e}from"./index-mP9Eda2a.js";import{t}from"./rolelist-gY19JoqR.js";import{t as n}from"./jsx-runtime-Wy9s6hX0.js";var r=n();function i(){return(0,r.jsx)(e,{title:`Roles`,note:`The kinds of agent that can be given work. Add your own as .cadre/agents/NAME.md`,children:(0,r.jsx)(t,{})})}export{i as default};
