@@ -148,7 +148,7 @@ func TestTalk(t *testing.T) {
 	c.types("/stop")
 	c.shows("Nothing is at work.")
 	c.types("find papers")
-	c.shows("Which year for", "They run.")
+	c.shows(" asks  [", "They run.")
 	c.types("/say how far are they?")
 	c.shows("So far one waits.")
 	c.types("@general-2 It is 1999")

@@ -125,7 +125,7 @@ func testServer(kind string) *sdk.Server {
 	})
 	// steps takes a second, with news ten times.
 	add("steps", anything, false, func(ctx context.Context, req *sdk.CallToolRequest, _ map[string]any) (*sdk.CallToolResult, error) {
-		tick := time.NewTicker(100 * time.Millisecond)
+		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		for i := range 10 {
 			<-tick.C

@@ -120,7 +120,7 @@ func TestProgressGivesTime(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"old", "new"} {
 		config := stdio(kind)
-		config.Timeout = 400 * time.Millisecond
+		config.Timeout = 1600 * time.Millisecond // less than all steps take, much more than one
 		if got := answer(t, started(t, config), tool.Env{}, "steps", in{}); got != "all done" {
 			t.Errorf("%s: %q", kind, got)
 		}
